@@ -1,0 +1,64 @@
+package configs
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// check reports references to fragments that do not exist.
+func check(c Config) Problems {
+	var problems Problems
+	refer := func(o Origin, key, kind, id string, known []string) {
+		if !slices.Contains(known, id) {
+			p := o.Problem(key, "there is no %s %q", kind, id)
+			p.Fix = suggestion(id, known)
+			problems = append(problems, p)
+		}
+	}
+	models, methods, suites, tracks := ids(c.Models), ids(c.Methods), ids(c.Suites), ids(c.Arena.Tracks)
+	for _, id := range ids(c.Challenges) {
+		ch := c.Challenges[id]
+		refer(ch.Origin, "binding.model", "model", ch.Binding.Model, models)
+		refer(ch.Origin, "binding.method", "method", ch.Binding.Method, methods)
+		refer(ch.Origin, "track", "track", ch.Track, tracks)
+		for i, s := range ch.Binding.Suites {
+			refer(ch.Origin, "binding.suites", "suite", s, suites)
+			if slices.Contains(ch.Binding.Suites[:i], s) {
+				problems = append(problems, ch.Origin.Problem("binding.suites", "names the suite %q twice", s))
+			}
+		}
+		if len(ch.Binding.Suites) == 0 {
+			problems = append(problems, ch.Origin.Problem("binding.suites", "names no suite"))
+		}
+		if slices.Contains(tracks, id) {
+			problems = append(problems, Problem{File: ch.Origin.File, Message: fmt.Sprintf("a challenge and a track are both called %q, so a submission to it would be ambiguous", id)})
+		}
+	}
+	for _, id := range ids(c.Arena.Suites) {
+		refer(c.Arena.Origin, dotted("suites", id), "suite", id, suites)
+	}
+	return problems
+}
+
+// checkIssues reports known issues that share an id or whose pattern is not a
+// regular expression.
+func checkIssues(issues []KnownIssue) Problems {
+	var problems Problems
+	first := map[string]int{}
+	for i, issue := range issues {
+		if j, ok := first[issue.ID]; ok && issue.ID != "" {
+			problems = append(problems, issue.Origin.Problem("id", "%q is already the id of entry %d", issue.ID, j+1))
+		} else {
+			first[issue.ID] = i
+		}
+		if _, err := regexp.Compile(issue.Pattern); err != nil {
+			problems = append(problems, issue.Origin.Problem("pattern", "is not a regular expression: %v", err))
+		}
+	}
+	return problems
+}
+
+// ids lists the ids of fragments, sorted.
+func ids[T any](fragments map[string]T) []string { return slices.Sorted(maps.Keys(fragments)) }

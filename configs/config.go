@@ -1,0 +1,183 @@
+package configs
+
+import "github.com/pelletier/go-toml/v2"
+
+// Config is a whole configuration, checked as far as this package can.
+type Config struct {
+	Arena       Arena
+	Challenges  map[string]Challenge // by id
+	Models      map[string]Model     // by id
+	Suites      map[string]Suite     // by id
+	Methods     map[string]Method    // by id
+	KnownIssues []KnownIssue         // in the order in which they are tried
+}
+
+// Arena is arena.toml: what one installation decides for itself.
+type Arena struct {
+	Origin    Origin                  `toml:"-"`
+	Server    Server                  `toml:"server"`
+	Limits    Limits                  `toml:"limits"`
+	Budget    Budget                  `toml:"budget"`
+	Identity  Identity                `toml:"identity"`
+	Providers Providers               `toml:"providers"`
+	Flavors   map[string]Flavor       `toml:"flavors"` // by the provider's name for them
+	Tracks    map[string]Track        `toml:"tracks"`  // by id
+	Suites    map[string]SealedSource `toml:"suites"`  // by suite id; replaces the suite's own source
+}
+
+// Server says where the arena listens and how it is reached.
+type Server struct {
+	Listen  string `toml:"listen"`   // host:port
+	BaseURL string `toml:"base_url"` // without a slash at the end; empty: http:// and Listen
+}
+
+// Limits bounds what one caller may send or ask for.
+type Limits struct {
+	JSONBodyBytes      int64 `toml:"json_body_bytes"`
+	BundleBytes        int64 `toml:"bundle_bytes"`
+	ValidationsPerHour int   `toml:"validations_per_hour"` // one person's
+	MessagesPerHour    int   `toml:"messages_per_hour"`    // one person's
+}
+
+// Budget is the money that runs may use.
+type Budget struct {
+	Cap            Dollars `toml:"cap"`             // in all; it does not reset
+	PriorAllowance Dollars `toml:"prior_allowance"` // spent before the ledger began
+}
+
+// Identity says who vouches for people and who is an editor.
+type Identity struct {
+	Mode               string `toml:"mode"` // local or hub
+	EditorOrganization string `toml:"editor_organization"`
+	HubURL             string `toml:"hub_url"`
+	WhoamiCacheSeconds int    `toml:"whoami_cache_seconds"`
+}
+
+// Providers says who runs jobs, and how each provider is set up.
+type Providers struct {
+	Default     string              `toml:"default"` // the name of one of the others
+	Simulated   SimulatedProvider   `toml:"simulated"`
+	Local       LocalProvider       `toml:"local"`
+	HuggingFace HuggingFaceProvider `toml:"huggingface"`
+}
+
+// SimulatedProvider sets up the provider that only plays runs.
+type SimulatedProvider struct {
+	Seed      int64   `toml:"seed"`
+	Speed     float64 `toml:"speed"`      // simulated seconds in a real one
+	FaultRate float64 `toml:"fault_rate"` // share of runs that stop on a platform fault, 0 to 1
+}
+
+// LocalProvider sets up the provider that runs the pipeline on this machine.
+type LocalProvider struct {
+	Command   []string `toml:"command"`   // the run's config file is appended
+	Directory string   `toml:"directory"` // relative to the data directory
+}
+
+// HuggingFaceProvider sets up the provider that starts Hugging Face Jobs.
+type HuggingFaceProvider struct {
+	Namespace   string `toml:"namespace"`
+	RunsDataset string `toml:"runs_dataset"`
+	TokenEnv    string `toml:"token_env"` // name of the variable that holds the token
+}
+
+// Flavor is a kind of hardware.
+type Flavor struct {
+	Description  string  `toml:"description"`
+	GPUs         int     `toml:"gpus"`
+	PricePerHour Dollars `toml:"price_per_hour"` // for providers without a price list
+}
+
+// Track is a place where collection records are kept.
+type Track struct {
+	Title string `toml:"title"`
+}
+
+// The kinds of places that sealed tasks can come from.
+const (
+	FromFixture   = "fixture"   // the invented tasks that ship with the arena
+	FromDirectory = "directory" // a directory on this machine
+	FromDataset   = "dataset"   // a private dataset at one commit
+)
+
+// SealedSource says where the tasks of a sealed suite are read from.
+type SealedSource struct {
+	From     string `toml:"from"`                     // FromFixture, FromDirectory or FromDataset
+	Path     string `toml:"path" optional:"true"`     // of the directory, or inside the dataset
+	RepoID   string `toml:"repo_id" optional:"true"`  // of the dataset; empty: the suite's own
+	Revision string `toml:"revision" optional:"true"` // of the dataset; empty: the suite's own
+}
+
+// Challenge is challenges/<id>.toml: what participants compete on.
+type Challenge struct {
+	Origin      Origin         `toml:"-"`
+	ID          string         `toml:"-"` // the file's name
+	Title       string         `toml:"title"`
+	Role        string         `toml:"role"`        // such as "smoke test"; empty for a real one
+	Status      string         `toml:"status"`      // open, planned or closed
+	StatusNote  string         `toml:"status_note"` // what organizers say about its state
+	RunsPaused  string         `toml:"runs_paused"` // why no run may start; empty when runs may
+	Description string         `toml:"description"`
+	Track       string         `toml:"track"`
+	Opens       toml.LocalDate `toml:"opens" optional:"true"` // zero when not announced
+	Basis       []string       `toml:"basis"`                 // what is invented, in sentences
+	Binding     Binding        `toml:"binding"`
+	Pipeline    Pipeline       `toml:"pipeline"`
+	Recipe      RecipeText     `toml:"recipe"`
+	Metric      Metric         `toml:"metric"`
+	Compute     Compute        `toml:"compute"`
+	Baseline    *Baseline      `toml:"baseline" optional:"true"` // nil when not measured
+}
+
+// Binding names the fragments that a challenge is made of.
+type Binding struct {
+	Model  string   `toml:"model"`
+	Method string   `toml:"method"`
+	Suites []string `toml:"suites"` // in the order in which they are evaluated
+}
+
+// Pipeline pins the training code.
+type Pipeline struct {
+	Repo string `toml:"repo"`
+	Ref  string `toml:"ref"` // 40 hex digits
+}
+
+// RecipeText is what a challenge says about its recipe, for people.
+type RecipeText struct {
+	Note        string `toml:"note"`
+	ServingNote string `toml:"serving_note"`
+}
+
+// Metric says what a run's number is.
+type Metric struct {
+	Description  string `toml:"description"`
+	TrialsPerRun int    `toml:"trials_per_run"`
+}
+
+// Compute is what one run may use. The hardware is the fragments' to say.
+type Compute struct {
+	Provider       string `toml:"provider" optional:"true"` // empty: the arena's default
+	TimeoutSeconds int64  `toml:"timeout_seconds"`
+	ConcurrentRuns int    `toml:"concurrent_runs"`
+	RunsPerDay     int    `toml:"runs_per_submission_per_day"`
+}
+
+// Baseline is the organizers' own measurement of the base model.
+type Baseline struct {
+	PassRate float64 `toml:"pass_rate"` // 0 to 1
+	StderrPP float64 `toml:"stderr_pp"` // percentage points
+	Trials   int     `toml:"trials"`
+	Note     string  `toml:"note"`
+	Source   string  `toml:"source" optional:"true"` // a private link
+}
+
+// KnownIssue is one entry of known_issues.toml: a way for a run to stop.
+type KnownIssue struct {
+	Origin   Origin   `toml:"-"`
+	ID       string   `toml:"id"`
+	Stages   []string `toml:"stages" optional:"true"` // empty: any
+	Pattern  string   `toml:"pattern"`                // RE2, found anywhere in the reason or note
+	Class    string   `toml:"class"`                  // platform, collection or limit
+	Sentence string   `toml:"sentence"`
+	Advice   string   `toml:"advice"`
+}
