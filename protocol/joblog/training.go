@@ -1,0 +1,170 @@
+package joblog
+
+import (
+	"bytes"
+	"maps"
+	"math"
+	"time"
+
+	"github.com/posttrainarena/arena/protocol"
+)
+
+// The bounds of what is kept of the training stage.
+const (
+	maxSteps    = 1024 // points of the training curve
+	maxValues   = 96   // numbers of one step
+	maxRollouts = 256  // the latest rollouts
+	sameSteps   = 64   // how far back a repeated record is recognised
+)
+
+// Rollout is one rollout that the trainer started.
+type Rollout struct {
+	Step     int    `json:"step"`
+	Index    int    `json:"index"` // of the rollout in the step, from 0
+	Task     string `json:"task"`  // empty when the log did not name it
+	Attempts int    `json:"attempts"`
+}
+
+// rollouts is what the rollout markers said.
+type rollouts struct {
+	started int // markers: attempts at rollouts
+	latest  []Rollout
+}
+
+// rollout reads the rest of a marker "grpo_rollout_000000_000003: COMMAND". Each
+// marker is one attempt, and lets one verdict on its task count. Rollouts run at
+// once and a verdict does not say which of them it belongs to, so that is all a
+// log can tell (reference/pipeline.md §2.5).
+func (s *State) rollout(numbers, command []byte) {
+	digits, step := leadingInt(numbers)
+	rest, ok := bytes.CutPrefix(numbers[digits:], []byte("_"))
+	digits, index := leadingInt(rest)
+	if !ok || digits == 0 {
+		return
+	}
+	s.rollouts.started++
+	st := &s.stages[training]
+	name := taskOf(command)
+	if t := st.tasks[string(name)]; t != nil {
+		t.allowed++
+	} else {
+		name = nil
+		st.spare++
+	}
+	s.rollouts.attempt(Rollout{step, index, string(name), 1})
+}
+
+// attempt counts an attempt at a rollout.
+func (r *rollouts) attempt(a Rollout) {
+	for i := len(r.latest) - 1; i >= 0; i-- {
+		if l := &r.latest[i]; l.Step == a.Step && l.Index == a.Index {
+			l.Attempts++
+			return
+		}
+	}
+	if len(r.latest) >= maxRollouts {
+		r.latest = r.latest[:copy(r.latest, r.latest[1:])]
+	}
+	r.latest = append(r.latest, a)
+}
+
+// taskOf finds the task in a rollout's command: the value of its last --include,
+// or --task-id as older pipelines spell it.
+func taskOf(command []byte) []byte {
+	for _, flag := range [...]string{"--include", "--task-id"} {
+		i := bytes.LastIndex(command, []byte(flag))
+		if i < 0 {
+			continue
+		}
+		value := bytes.TrimLeft(command[i+len(flag):], " =")
+		if end := bytes.IndexByte(value, ' '); end >= 0 {
+			value = value[:end]
+		}
+		return bytes.Trim(value, `'"`)
+	}
+	return nil
+}
+
+// curve is the training curve. When it is full every second point is dropped and
+// only every second step is kept from then on, so that it always spans the whole
+// training in bounded memory; the latest step is kept besides.
+type curve struct {
+	points []protocol.TrainingStep
+	stride int // every how many steps one is kept
+	count  int // steps seen
+	last   protocol.TrainingStep
+}
+
+// step reads the trainer's records on a line, as the Python dictionaries that it
+// prints: alone, after a progress bar, or several in a row. A dictionary inside
+// other text, such as the harness's "Rewards: {…}", is not the trainer's.
+func (s *State) step(at time.Time, b []byte) bool {
+	found := false
+	for {
+		i := bytes.Index(b, []byte("{'"))
+		if i < 0 {
+			return found
+		}
+		if before := bytes.TrimSpace(b[:i]); len(before) > 0 && !progressBar(before) {
+			return found
+		}
+		values, isStep := map[string]float64{}, false
+		rest, ok := readDict(b[i:], func(key []byte, v float64) {
+			isStep = isStep || string(key) == "loss" || string(key) == "reward"
+			if finite := !math.IsNaN(v) && !math.IsInf(v, 0); finite && len(values) < maxValues {
+				values[string(Clean(nil, key))] = v
+			}
+		})
+		if !ok {
+			return found
+		}
+		if isStep {
+			s.steps.add(at, values)
+			s.why.outlived()
+			found = true
+		}
+		b = rest
+	}
+}
+
+// add takes a step, unless it is a repetition of a recent one.
+func (c *curve) add(at time.Time, values map[string]float64) {
+	same := func(p protocol.TrainingStep) bool { return maps.Equal(p.Values, values) }
+	if c.count > 0 && same(c.last) {
+		return
+	}
+	for i := len(c.points) - 1; i >= max(0, len(c.points)-sameSteps); i-- {
+		if same(c.points[i]) {
+			return
+		}
+	}
+	number := c.last.Step + 1
+	for _, key := range [...]string{"step", "global_step"} {
+		if v, ok := values[key]; ok && v == math.Trunc(v) && v > 0 && v <= math.MaxInt32 {
+			number = int(v)
+		}
+	}
+	c.last = protocol.TrainingStep{Step: number, At: at, Values: values}
+	if c.count%c.stride == 0 {
+		if len(c.points) >= maxSteps {
+			for i := range maxSteps / 2 {
+				c.points[i] = c.points[2*i]
+			}
+			c.points = c.points[:maxSteps/2]
+			c.stride *= 2
+		}
+		if c.count%c.stride == 0 {
+			c.points = append(c.points, c.last)
+		}
+	}
+	c.count++
+}
+
+// all returns the kept points and the latest step.
+func (c *curve) all() []protocol.TrainingStep {
+	out := append([]protocol.TrainingStep{}, c.points...)
+	if c.count > 0 && (c.count-1)%c.stride != 0 {
+		out = append(out, c.last)
+	}
+	return out
+}
