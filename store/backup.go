@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/posttrainarena/arena/migrations"
+)
+
+// Copy describes a finished backup.
+type Copy struct {
+	Path   string
+	Bytes  int64
+	SHA256 [sha256.Size]byte
+	Schema int // number of its newest migration
+}
+
+// Backup writes a consistent copy of the database to a new file while the arena
+// keeps working. The copy holds everything up to one moment, is checked before
+// it gets its name, and is durable when Backup returns. It never replaces a
+// file.
+func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
+	if _, err := os.Lstat(file); err == nil {
+		return Copy{}, fmt.Errorf("back up to %s: it exists; choose a new name", file)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return Copy{}, fmt.Errorf("back up: %w", err)
+	}
+	partial := file + ".partial"
+	defer os.Remove(partial) // nothing is left of a copy that failed; a finished one has moved away
+	if err := s.copyTo(ctx, partial); err != nil {
+		return Copy{}, fmt.Errorf("back up to %s: %w", file, err)
+	}
+	made, err := inspect(ctx, partial)
+	if err != nil {
+		return Copy{}, fmt.Errorf("check the backup: %w", err)
+	}
+	if err := rename(partial, file); err != nil {
+		return Copy{}, fmt.Errorf("name the backup: %w", err)
+	}
+	made.Path = file
+	return made, nil
+}
+
+// copyTo writes the database into a new private file, on a connection of its
+// own: readers refuse to write even elsewhere, and the writer must not wait.
+func (s *Store) copyTo(ctx context.Context, path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	db, err := openHandle(filepath.Join(s.dir, DatabaseName), roleCopier, 1)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", path)
+	return errors.Join(explain("copy the database", err), db.Close())
+}
+
+// inspect checks a database file that nobody else has open, without changing
+// it, and describes it.
+func inspect(ctx context.Context, path string) (Copy, error) {
+	made := Copy{Path: path}
+	db, err := openHandle(path, roleCheck, 1)
+	if err != nil {
+		return made, err
+	}
+	err = checkIntegrity(ctx, db)
+	if err == nil {
+		err = db.QueryRowContext(ctx, "SELECT max(number) FROM migrations").Scan(&made.Schema)
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		return made, fmt.Errorf("%s is not a sound arena database: %w", path, err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return made, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	made.Bytes, err = io.Copy(h, f)
+	h.Sum(made.SHA256[:0])
+	return made, err
+}
+
+// Integrity checks the structure of the whole database, its indexes and its
+// references. It reads every page, so it is for a person who asks, not for a
+// health check.
+func (s *Store) Integrity(ctx context.Context) error { return checkIntegrity(ctx, s.reader) }
+
+func checkIntegrity(ctx context.Context, db *sql.DB) error {
+	var verdict string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
+		return fmt.Errorf("check the integrity of the database: %w", err)
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("the database is damaged: %s; restore a backup", verdict)
+	}
+	var table string
+	err := db.QueryRowContext(ctx, `SELECT "table" FROM pragma_foreign_key_check LIMIT 1`).Scan(&table)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("check the references of the database: %w", err)
+	default:
+		return fmt.Errorf("the database is damaged: a row of %s refers to one that is not there; restore a backup", table)
+	}
+}
+
+// Restore puts a backup in the place of a data directory's database. It refuses
+// a directory that is in use, a file that is damaged and one from a newer arena
+// (ErrNewerSchema). What was there before is kept beside it, under the name
+// that Restore returns; it is empty when nothing was there.
+func Restore(ctx context.Context, o Options, file string) (kept string, err error) {
+	o, err = o.withDefaults()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return "", fmt.Errorf("restore: %w", err)
+	}
+	lock, err := takeLock(o.Dir, o.Now())
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+
+	fresh := filepath.Join(o.Dir, DatabaseName+".restoring")
+	defer os.Remove(fresh)
+	if err := copyFile(file, fresh); err != nil {
+		return "", fmt.Errorf("restore %s: %w", file, err)
+	}
+	found, err := inspect(ctx, fresh)
+	if err != nil {
+		return "", fmt.Errorf("restore %s: %w", file, err)
+	}
+	all, err := migrations.All()
+	if err != nil {
+		return "", err
+	}
+	if found.Schema > len(all) {
+		return "", fmt.Errorf("%w: %s is at schema %04d and this program knows up to %04d", ErrNewerSchema, file, found.Schema, len(all))
+	}
+	return swap(o.Dir, fresh, o.Now())
+}
+
+// swap gives a checked file the database's name. The old database gets a second
+// name first, so that at every moment one of them has the name. Its write-ahead
+// log must go with it: SQLite would play it into the new one.
+func swap(dir, fresh string, now time.Time) (kept string, err error) {
+	database := filepath.Join(dir, DatabaseName)
+	kept = filepath.Join(dir, "arena-replaced-"+now.UTC().Format("20060102T150405Z")+".db")
+	switch err := os.Link(database, kept); {
+	case errors.Is(err, fs.ErrNotExist):
+		kept = ""
+	case err != nil:
+		return "", fmt.Errorf("keep the old database: %w", err)
+	default:
+		err := os.Rename(database+"-wal", kept+"-wal")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return kept, fmt.Errorf("keep the old database: %w", err)
+		}
+	}
+	if err := os.Remove(database + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return kept, err
+	}
+	if err := rename(fresh, database); err != nil {
+		return kept, fmt.Errorf("name the restored database: %w", err)
+	}
+	return kept, nil
+}
+
+// copyFile copies a file into a new private one.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// rename makes a file durable, then gives it its name, then makes that durable.
+func rename(from, to string) error {
+	if err := syncPath(from); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(to))
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

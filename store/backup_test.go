@@ -1,0 +1,150 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/store"
+	"github.com/posttrainarena/arena/store/storetest"
+)
+
+func TestBackupWhileTheArenaWorks(t *testing.T) {
+	ctx := context.Background()
+	s, clock := storetest.Open(t)
+	before := storetest.Submit(t, s, "ada", "tools")
+	var wg sync.WaitGroup
+	wg.Go(func() { // a writer that never rests
+		for i := range 50 {
+			if _, _, err := s.PostMessage(ctx, ada, protocol.Message{RequestID: fmt.Sprintf("message-%03d", i), Author: "ada", Body: "x"}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	file := filepath.Join(t.TempDir(), "arena.backup")
+	made, err := s.Backup(ctx, file)
+	wg.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Path != file || made.Bytes != int64(len(body)) || made.SHA256 != sha256.Sum256(body) || made.Schema < 9 {
+		t.Errorf("described as %+v", made)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode of the backup: %v, %v", info.Mode(), err)
+	}
+	if rest, err := filepath.Glob(file + "*"); err != nil || len(rest) != 1 {
+		t.Errorf("left behind: %q, %v", rest, err)
+	}
+	if _, err := s.Backup(ctx, file); err == nil || !strings.Contains(err.Error(), "exists") {
+		t.Errorf("over an existing file: %v", err)
+	}
+
+	dir := filepath.Join(t.TempDir(), "restored")
+	kept, err := store.Restore(ctx, store.Options{Dir: dir, Now: clock.Now}, file)
+	if err != nil || kept != "" {
+		t.Fatalf("restore: kept %q, %v", kept, err)
+	}
+	restored := storetest.OpenDir(t, dir, clock)
+	if _, err := restored.Collection(ctx, before.ID); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(restored.Integrity(ctx), restored.VerifyAudit(ctx)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRestoreKeepsWhatItReplaces(t *testing.T) {
+	ctx := context.Background()
+	s, clock := storetest.Open(t)
+	old := storetest.Submit(t, s, "ada", "old")
+	file := filepath.Join(t.TempDir(), "arena.backup")
+	if _, err := s.Backup(ctx, file); err != nil {
+		t.Fatal(err)
+	}
+	late := storetest.Submit(t, s, "ada", "later")
+	o := store.Options{Dir: s.Dir(), Now: clock.Now}
+	if _, err := store.Restore(ctx, o, file); !errors.Is(err, store.ErrLocked) {
+		t.Fatalf("restoring under a running arena: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Pretend that the old arena was killed: its write-ahead log is still there.
+	if err := os.WriteFile(filepath.Join(s.Dir(), store.DatabaseName+"-wal"), []byte("old log"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := store.Restore(ctx, o, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log, err := os.ReadFile(kept + "-wal"); err != nil || string(log) != "old log" {
+		t.Errorf("the old log is %q, %v", log, err)
+	}
+	if err := os.Remove(kept + "-wal"); err != nil {
+		t.Fatal(err)
+	}
+	has := func(s *store.Store, id string) bool {
+		_, err := s.Collection(ctx, id)
+		return err == nil
+	}
+	restored := storetest.OpenDir(t, s.Dir(), clock)
+	if !has(restored, old.ID) || has(restored, late.ID) {
+		t.Error("the restored database is not the one of the backup")
+	}
+	if err := restored.Close(); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(time.Second)
+	if _, err := store.Restore(ctx, o, kept); err != nil {
+		t.Fatal(err)
+	}
+	if !has(storetest.OpenDir(t, s.Dir(), clock), late.ID) {
+		t.Error("what was kept is not the database from before")
+	}
+}
+
+func TestRestoreRefusesWhatIsNoSoundArenaDatabase(t *testing.T) {
+	ctx := context.Background()
+	s, clock := storetest.Open(t)
+	storetest.Submit(t, s, "ada", "tools")
+	good := filepath.Join(t.TempDir(), "good")
+	if _, err := s.Backup(ctx, good); err != nil {
+		t.Fatal(err)
+	}
+	body, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(body)
+	copy(damaged[len(damaged)/2:], bytes.Repeat([]byte{0xa5}, 8192))
+	for about, content := range map[string][]byte{"text": []byte("hello, this is no database at all"), "empty": nil, "cut off": body[:len(body)/2], "damaged": damaged} {
+		t.Run(about, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "bad")
+			if err := os.WriteFile(file, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(t.TempDir(), "data")
+			_, err := store.Restore(ctx, store.Options{Dir: dir, Now: clock.Now}, file)
+			if err == nil {
+				t.Fatal("restored")
+			}
+			if _, err := os.Stat(filepath.Join(dir, store.DatabaseName)); err == nil {
+				t.Error("and put in place")
+			}
+		})
+	}
+}

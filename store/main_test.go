@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"modernc.org/sqlite"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// noon is the time of stores that need no other.
+func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+
+// openTest opens a store whose insides a test looks at. Tests of what callers
+// see are in package store_test and use storetest.
+func openTest(t testing.TB, change ...func(*Options)) *Store {
+	t.Helper()
+	o := Options{Dir: filepath.Join(t.TempDir(), "data"), Now: noon}
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func mustConnector(t testing.TB, dsn string) driver.Connector {
+	t.Helper()
+	c, err := sqlite.NewConnector(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
