@@ -1,0 +1,53 @@
+package api
+
+import (
+	"time"
+
+	"github.com/posttrainarena/arena/protocol"
+)
+
+// Result is a collected run.
+type Result struct {
+	RunID               string  `json:"run_id"`
+	ChallengeID         string  `json:"challenge_id"`
+	EnvironmentID       string  `json:"environment_id"`
+	EnvironmentRevision string  `json:"environment_revision"`
+	Author              string  `json:"author"`
+	AgentID             *string `json:"agent_id"`
+	protocol.Score
+	GRPORan             bool                  `json:"grpo_ran"`
+	GRPOEffectiveUpdate bool                  `json:"grpo_effective_update"`
+	EvidenceDigest      string                `json:"evidence_digest"`
+	Verification        protocol.Verification `json:"verification" enum:"pending,valid,rejected"`
+	VerificationNote    string                `json:"verification_note"`
+	CollectedBy         string                `json:"collected_by"`
+	CollectedAt         time.Time             `json:"collected_at"`
+	ReviewedBy          *string               `json:"reviewed_by"`
+	ReviewedAt          *time.Time            `json:"reviewed_at"`
+	ReportURL           *string               `json:"report_url" doc:"Editors only; null for everybody else"`
+	JobURL              *string               `json:"job_url" doc:"Editors only; null for everybody else"`
+	Cells               []protocol.Cell       `json:"cells,omitempty" doc:"Per-task outcomes; editors only, because they name sealed tasks"`
+	Simulated           bool                  `json:"simulated"`
+	Existing            bool                  `json:"existing,omitempty" doc:"The result was collected before"`
+}
+
+// ReviewRequest is an organizer's decision.
+type ReviewRequest struct {
+	Accepted bool   `json:"accepted"`
+	Note     string `json:"note" doc:"What the evidence shows, 20 to 5,000 characters"`
+}
+
+// ResultFrom maps a result to what a caller may see: evidence links and
+// per-task outcomes are for editors.
+func ResultFrom(r protocol.Result, who protocol.Identity, simulated bool) Result {
+	out := Result{
+		RunID: r.Run, ChallengeID: r.Challenge, EnvironmentID: r.Collection, EnvironmentRevision: r.Revision, Author: r.Author,
+		AgentID: Optional(r.AgentID), Score: r.Score, GRPORan: r.GRPORan, GRPOEffectiveUpdate: r.GRPOEffectiveUpdate,
+		EvidenceDigest: r.EvidenceDigest, Verification: r.Verification, VerificationNote: r.VerificationNote, CollectedBy: r.CollectedBy,
+		CollectedAt: r.CollectedAt, ReviewedBy: Optional(r.ReviewedBy), ReviewedAt: r.ReviewedAt, Simulated: simulated,
+	}
+	if who.Editor {
+		out.ReportURL, out.JobURL, out.Cells = Optional(r.ReportURL), Optional(r.JobURL), r.Cells
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/posttrainarena/arena/protocol"
+)
+
+// Content types of answers that are not JSON objects.
+const (
+	ContentJSON   = "application/json"
+	ContentEvents = "text/event-stream"
+	ContentText   = "text/plain"
+)
+
+// Body limits in bytes. A bundle's files are bounded as PROTOCOL §5 says; tar
+// headers, padding and the JSON beside them come on top.
+const (
+	MaxBody        = 1 << 20
+	MaxBundle      = 512 << 20
+	BundleOverhead = 64 << 20
+)
+
+// Param is a query parameter.
+type Param struct {
+	Name     string
+	Doc      string
+	Required bool
+	Integer  bool
+}
+
+// Route is one endpoint: everything that the router, the OpenAPI document and
+// the guide need to know about it.
+type Route struct {
+	Name    string // operation id
+	Method  string
+	Path    string // as in PROTOCOL §4, with {name} for a parameter
+	Role    protocol.Role
+	Summary string // one sentence
+	Query   []Param
+	Request any    // zero value of the JSON body; nil when there is none
+	Bundle  bool   // the body may also be multipart with a bundle
+	Answer  any    // zero value of the JSON answer; nil when it is no JSON object
+	Content string // content type of an answer that is not JSON; empty otherwise
+	Stream  bool   // also follows as server-sent events when asked to
+	Creates bool   // a new object answers 201
+}
+
+// Pattern is the path in the router's spelling, :name for {name}.
+func (r Route) Pattern() string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(r.Path)
+}
+
+var (
+	pageParams = []Param{
+		{Name: "limit", Doc: "Rows to answer, 1 to 200", Integer: true},
+		{Name: "cursor", Doc: "next_cursor of the previous page"},
+	}
+	preflightParams = []Param{{Name: "environment_id", Doc: "The collection to run", Required: true}}
+	filterParams    = []Param{
+		{Name: "challenge", Doc: "Only collections submitted to this challenge"},
+		{Name: "track", Doc: "Only collections stored on this track"},
+		{Name: "author", Doc: "Only collections of this account"},
+	}
+	runFilterParams = []Param{{Name: "environment_id", Doc: "Only runs of this collection"}}
+	logParams       = []Param{
+		{Name: "after", Doc: "Answer the lines numbered after this one", Integer: true},
+		{Name: "limit", Doc: "Lines to answer, 1 to 10000", Integer: true},
+	}
+)
+
+// Routes is every endpoint, in the order in which guides list them.
+func Routes() []Route {
+	const (
+		get  = "GET"
+		post = "POST"
+	)
+	with := func(lists ...[]Param) []Param {
+		var all []Param
+		for _, l := range lists {
+			all = append(all, l...)
+		}
+		return all
+	}
+	return []Route{
+		{Name: "whoami", Method: get, Path: "/api/whoami", Role: protocol.RoleSignedIn, Summary: "Who the arena sees behind your token.", Answer: Whoami{}},
+		{Name: "registerAgent", Method: post, Path: "/api/agents", Role: protocol.RoleSignedIn, Summary: "Register an agent id. A registration is immutable.", Request: RegisterAgent{}, Answer: Agent{}, Creates: true},
+		{Name: "listAgents", Method: get, Path: "/api/agents", Role: protocol.RolePublic, Summary: "Registered agents, newest first.", Query: pageParams, Answer: Agents{}},
+		{Name: "listMessages", Method: get, Path: "/api/board/messages", Role: protocol.RolePublic, Summary: "The shared board, newest first.", Query: pageParams, Answer: Messages{}},
+		{Name: "postMessage", Method: post, Path: "/api/board/messages", Role: protocol.RoleSignedIn, Summary: "Post on the shared board. Repeating a request_id posts nothing twice.", Request: PostMessage{}, Answer: Message{}, Creates: true},
+
+		{Name: "listChallenges", Method: get, Path: "/api/challenges", Role: protocol.RolePublic, Summary: "Every challenge: open first, then planned, then closed.", Answer: Challenges{}},
+		{Name: "getChallenge", Method: get, Path: "/api/challenges/{id}", Role: protocol.RolePublic, Summary: "One challenge with its health and what a run reserves.", Answer: Challenge{}},
+		{Name: "listTracks", Method: get, Path: "/api/v2/challenges", Role: protocol.RolePublic, Summary: "Submission tracks, under their older name.", Answer: Tracks{}},
+		{Name: "discover", Method: get, Path: "/api/discover", Role: protocol.RolePublic, Summary: "Every endpoint with one line each.", Answer: Discover{}},
+		{Name: "gatesCatalogue", Method: get, Path: "/api/gates/catalogue", Role: protocol.RolePublic, Summary: "Every static gate: what it means, why it matters and how to fix it.", Answer: Catalogue{}},
+
+		{Name: "validate", Method: post, Path: "/api/environments/validate", Role: protocol.RoleSignedIn, Summary: "Validate a collection at its current commit. Stores nothing.", Request: EnvironmentRequest{}, Bundle: true, Answer: Validation{}},
+		{Name: "submit", Method: post, Path: "/api/environments", Role: protocol.RoleSignedIn, Summary: "Validate a collection and register it at its commit. Submitting the same one again answers the existing record.", Request: EnvironmentRequest{}, Bundle: true, Answer: Environment{}, Creates: true},
+		{Name: "listEnvironments", Method: get, Path: "/api/environments", Role: protocol.RolePublic, Summary: "Registered collections, newest first.", Query: with(filterParams, pageParams), Answer: Environments{}},
+		{Name: "getEnvironment", Method: get, Path: "/api/environments/{id}", Role: protocol.RolePublic, Summary: "One registered collection.", Answer: Environment{}},
+
+		{Name: "preflight", Method: get, Path: "/api/challenges/{id}/runs/preflight", Role: protocol.RoleAuthor, Summary: "Every check that a launch would make. Reserves nothing.", Query: preflightParams, Answer: Preflight{}},
+		{Name: "launch", Method: post, Path: "/api/challenges/{id}/runs", Role: protocol.RoleAuthor, Summary: "Start a run on the challenge's compute. Repeating the identical request never starts a second one.", Request: LaunchRequest{}, Answer: Run{}, Creates: true},
+		{Name: "listRuns", Method: get, Path: "/api/challenges/{id}/runs", Role: protocol.RolePublic, Summary: "Run requests and runs of a challenge, newest first.", Query: with(runFilterParams, pageParams), Answer: Runs{}},
+		{Name: "getRun", Method: get, Path: "/api/challenges/{id}/runs/{run}", Role: protocol.RolePublic, Summary: "One run: state, stage, reason, counts per stage, and its result once collected.", Answer: Run{}},
+		{Name: "cancel", Method: post, Path: "/api/challenges/{id}/runs/{run}/cancel", Role: protocol.RoleAuthor, Summary: "Ask the provider to stop a run. Repeating it is harmless.", Answer: Run{}},
+		{Name: "readLog", Method: get, Path: "/api/challenges/{id}/runs/{run}/log", Role: protocol.RoleEditor, Summary: "Numbered lines of the job log. With Accept: text/event-stream it follows the log; the event id is the line number.", Query: logParams, Answer: Log{}, Stream: true},
+		{Name: "listAttempts", Method: get, Path: "/api/challenges/{id}/runs/{run}/attempts", Role: protocol.RoleAuthor, Summary: "Gate and training attempts of a run.", Answer: Attempts{}},
+		{Name: "getAttempt", Method: get, Path: "/api/challenges/{id}/runs/{run}/attempts/{n}", Role: protocol.RoleAuthor, Summary: "One attempt with its transcript and verifier output.", Answer: Attempt{}},
+		{Name: "collect", Method: post, Path: "/api/challenges/{id}/runs/{run}/collect", Role: protocol.RoleAuthor, Summary: "Recompute a scored run's result from its evidence and store it for review.", Answer: Result{}, Creates: true},
+		{Name: "review", Method: post, Path: "/api/challenges/{id}/runs/{run}/review", Role: protocol.RoleEditor, Summary: "Accept or reject a collected result. A review is immutable.", Request: ReviewRequest{}, Answer: Result{}},
+		{Name: "leaderboard", Method: get, Path: "/api/challenges/{id}/leaderboard", Role: protocol.RolePublic, Summary: "Collections ranked on the mean of their accepted runs.", Answer: Leaderboard{}},
+		{Name: "getGates", Method: get, Path: "/api/challenges/{id}/environments/{env}/gates", Role: protocol.RolePublic, Summary: "What the static gates found, and the verdict of the dynamic ones.", Answer: Gates{}},
+
+		{Name: "arenaJobs", Method: get, Path: "/api/arena/jobs", Role: protocol.RolePublic, Summary: "The reservation ledger, newest first.", Query: pageParams, Answer: ArenaJobs{}},
+		{Name: "arenaBudget", Method: get, Path: "/api/arena/budget", Role: protocol.RolePublic, Summary: "The compute cap, what is committed and what remains.", Answer: Budget{}},
+		{Name: "listJobs", Method: get, Path: "/api/jobs", Role: protocol.RolePublic, Summary: "Every job with its purpose and cost, and the budget that launches are checked against.", Query: pageParams, Answer: Jobs{}},
+
+		{Name: "events", Method: get, Path: "/api/events", Role: protocol.RolePublic, Summary: "Server-sent events of what changes; resumes after Last-Event-ID.", Content: ContentEvents},
+		{Name: "version", Method: get, Path: "/api/version", Role: protocol.RolePublic, Summary: "Build fingerprint of the running arena.", Answer: Version{}},
+		{Name: "healthz", Method: get, Path: "/healthz", Role: protocol.RolePublic, Summary: "The process is alive.", Answer: HealthStatus{}},
+		{Name: "readyz", Method: get, Path: "/readyz", Role: protocol.RolePublic, Summary: "Migrations are done and the disk takes writes.", Answer: HealthStatus{}},
+		{Name: "metrics", Method: get, Path: "/metrics", Role: protocol.RolePublic, Summary: "Prometheus metrics.", Content: ContentText},
+		{Name: "openapi", Method: get, Path: "/openapi.json", Role: protocol.RolePublic, Summary: "This interface as OpenAPI 3.1.", Content: ContentJSON},
+	}
+}
+
+// Discover lists every endpoint for a client that knows only the base URL.
+type Discover struct {
+	Name      string     `json:"name"`
+	BaseURL   string     `json:"base_url"`
+	Simulated bool       `json:"simulated"`
+	Endpoints []Endpoint `json:"endpoints"`
+}
+
+// Endpoint is one line of Discover.
+type Endpoint struct {
+	Name    string `json:"name"`
+	Method  string `json:"method"`
+	Path    string `json:"path"`
+	Who     string `json:"who" doc:"public, signed in, author or editor"`
+	Summary string `json:"summary"`
+}
+
+// Endpoints is the table as Discover shows it.
+func Endpoints() []Endpoint {
+	return each(Routes(), func(r Route) Endpoint {
+		return Endpoint{Name: r.Name, Method: r.Method, Path: r.Path, Who: r.Role.String(), Summary: r.Summary}
+	})
+}

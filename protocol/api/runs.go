@@ -1,0 +1,127 @@
+package api
+
+import (
+	"time"
+
+	"github.com/posttrainarena/arena/protocol"
+)
+
+// LaunchRequest asks for a run.
+type LaunchRequest struct {
+	RequestID     string  `json:"request_id" doc:"8 to 120 characters of A-Z a-z 0-9 . _ -; repeating the identical request never starts a second run"`
+	EnvironmentID string  `json:"environment_id"`
+	AgentID       *string `json:"agent_id,omitempty" doc:"A registered agent of yours, or null to act as yourself"`
+}
+
+// Preflight is every check that a launch would make. It reserves nothing.
+type Preflight struct {
+	Allowed       bool             `json:"allowed"`
+	ChallengeID   string           `json:"challenge_id"`
+	EnvironmentID string           `json:"environment_id"`
+	Checks        []protocol.Check `json:"checks" doc:"In the order in which a launch makes them; ok is null when an earlier failure makes the check moot"`
+	MaxComputeUSD *protocol.Micros `json:"max_compute_usd" doc:"What the run would reserve; null when no price is known"`
+	EligibleTasks int              `json:"eligible_tasks"`
+	ResetsAt      *time.Time       `json:"resets_at" doc:"When the daily limit frees a slot; null when it does not bind"`
+}
+
+// PreflightFrom maps the checks to the wire.
+func PreflightFrom(challenge, collection string, p protocol.Preflight, now time.Time) Preflight {
+	out := Preflight{Allowed: p.Allowed(), ChallengeID: challenge, EnvironmentID: collection, Checks: p.Checks, EligibleTasks: p.Eligible}
+	if p.Reservation > 0 {
+		out.MaxComputeUSD = &p.Reservation
+	}
+	if wait := p.DailyWait(); wait > 0 {
+		at := now.Add(wait).UTC().Truncate(time.Second)
+		out.ResetsAt = &at
+	}
+	return out
+}
+
+// Run is one run request and what became of it. It never names a sealed task.
+type Run struct {
+	RunID               string                   `json:"run_id"`
+	RequestKey          string                   `json:"request_key" doc:"The request_id that asked for it"`
+	ChallengeID         string                   `json:"challenge_id"`
+	EnvironmentID       string                   `json:"environment_id"`
+	EnvironmentRevision string                   `json:"environment_revision"`
+	Author              string                   `json:"author" doc:"The collection's author"`
+	LaunchedBy          string                   `json:"launched_by"`
+	AgentID             *string                  `json:"agent_id"`
+	State               protocol.RunState        `json:"state" enum:"queued,running,scored,failed,canceled"`
+	Stage               *protocol.Stage          `json:"stage" doc:"The last stage the run reached"`
+	Reason              *string                  `json:"reason" doc:"Why it stopped, or what it waits for"`
+	PlatformFault       bool                     `json:"platform_fault" doc:"It stopped on the arena's side, not the collection's"`
+	Fault               *protocol.FaultClass     `json:"fault" doc:"platform, collection, limit or canceled"`
+	Status              string                   `json:"status" doc:"The job's own status, or: not launched"`
+	JobStatus           *string                  `json:"job_status"`
+	JobID               *string                  `json:"job_id"`
+	JobURL              *string                  `json:"job_url,omitempty" doc:"Editors only"`
+	Since               time.Time                `json:"since" doc:"When the state was reached"`
+	BlockedBy           *string                  `json:"blocked_by" doc:"What a run that has not ended waits for"`
+	CancelRequested     *time.Time               `json:"cancel_requested_at"`
+	UnreachableSince    *time.Time               `json:"unreachable_since" doc:"Since when the provider does not answer"`
+	Provider            string                   `json:"provider"`
+	Simulated           bool                     `json:"simulated"`
+	Flavor              string                   `json:"flavor"`
+	TimeoutSeconds      int64                    `json:"timeout_seconds"`
+	RecipeID            string                   `json:"recipe_id"`
+	TrainTaskCount      int                      `json:"train_task_count"`
+	ExcludedTaskCount   int                      `json:"excluded_task_count"`
+	EvalTaskCount       int                      `json:"eval_task_count"`
+	MaxComputeUSD       protocol.Micros          `json:"max_compute_usd"`
+	SettledUSD          *protocol.Micros         `json:"settled_usd" doc:"What was billed; null while the reservation is live"`
+	CreatedAt           time.Time                `json:"created_at"`
+	StartedAt           *time.Time               `json:"started_at"`
+	EndedAt             *time.Time               `json:"ended_at"`
+	Stages              []protocol.StageProgress `json:"stages"`
+	Training            []protocol.TrainingStep  `json:"training"`
+	LogLines            int64                    `json:"log_lines"`
+	Result              *Result                  `json:"result" doc:"The collected result; null until it is collected, and in lists"`
+	Existing            bool                     `json:"existing,omitempty" doc:"The request_id was used before; this is its run"`
+}
+
+// Runs is a page of runs, newest first.
+type Runs struct {
+	Runs []Run   `json:"runs"`
+	Next *string `json:"next_cursor"`
+}
+
+// RunFrom maps a run to what a caller may see: its job link is for editors.
+func RunFrom(r protocol.Run, who protocol.Identity) Run {
+	out := Run{
+		RunID: r.ID, RequestKey: r.RequestID, ChallengeID: r.Challenge, EnvironmentID: r.Collection, EnvironmentRevision: r.Revision,
+		Author: r.Author, LaunchedBy: r.LaunchedBy, AgentID: Optional(r.AgentID), State: r.State, Reason: Optional(r.Reason),
+		PlatformFault: r.Fault == protocol.FaultPlatform, Status: r.Status(), JobStatus: Optional(r.JobStatus), JobID: Optional(r.JobID),
+		Since: r.Since, BlockedBy: Optional(r.BlockedBy()), CancelRequested: r.CancelAsked, UnreachableSince: r.UnreachableFrom,
+		Provider: r.Provider, Simulated: r.Provider == SimulatedProvider, Flavor: r.Flavor, TimeoutSeconds: int64(r.Timeout / time.Second),
+		RecipeID: r.RecipeID, TrainTaskCount: r.TrainTasks, ExcludedTaskCount: r.ExcludedTasks, EvalTaskCount: r.EvalTasks,
+		MaxComputeUSD: r.Reserved, SettledUSD: r.Settled, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		Stages: append([]protocol.StageProgress{}, r.Progress.Stages...), Training: append([]protocol.TrainingStep{}, r.Progress.Training...),
+		LogLines: r.LogLines,
+	}
+	if r.Stage != "" {
+		out.Stage = &r.Stage
+	}
+	if r.Fault != protocol.FaultNone {
+		out.Fault = &r.Fault
+	}
+	if who.Editor {
+		out.JobURL = Optional(r.JobURL)
+	}
+	return out
+}
+
+// Log is a piece of a run's log.
+type Log struct {
+	RunID string             `json:"run_id"`
+	Lines []protocol.LogLine `json:"lines"`
+	Next  int64              `json:"next_after" doc:"Pass it as after to read on"`
+	Total int64              `json:"total" doc:"Lines stored so far"`
+	Ended bool               `json:"ended" doc:"No further line will come"`
+}
+
+// LogEnd is the last event of a followed log.
+type LogEnd struct {
+	State protocol.RunState `json:"state"`
+	Lines int64             `json:"lines"`
+}

@@ -1,0 +1,128 @@
+package arena
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/posttrainarena/arena/gates/task"
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/artifacts"
+	"github.com/posttrainarena/arena/protocol/jobs"
+)
+
+// finish keeps what an ended job uploaded, decides how the run ended, and
+// settles the ledger. Every step can be repeated: a crash in between makes the
+// next watcher do it again to the same effect.
+func (s *Service) finish(ctx context.Context, run protocol.Run, provider jobs.Provider, job jobs.Job, fold *folding) error {
+	uploaded := fs.FS(nil)
+	if job.Status != jobs.Deleted {
+		var err error
+		if uploaded, err = provider.Artifacts(ctx, job.ID); err != nil {
+			return fmt.Errorf("open the artifacts of job %s: %w", job.ID, err)
+		}
+		files, err := keptFiles(uploaded, s.ArtifactLimits)
+		if err != nil {
+			return fmt.Errorf("list the artifacts of job %s: %w", job.ID, err)
+		}
+		if err := s.Store.SaveArtifacts(ctx, run.ID, files, opener(uploaded)); err != nil {
+			return fmt.Errorf("keep the artifacts of job %s: %w", job.ID, err)
+		}
+	}
+	end := s.ending(run, job, fold, uploaded)
+	run, err := s.Store.Finish(ctx, protocol.Actor{Name: protocol.ActorArena}, run.ID, end)
+	if err != nil {
+		return err
+	}
+	s.logs.wake(run.ID)
+	s.events.wake()
+	s.Logger.Info("run ended", "run", run.ID, "state", run.State, "stage", run.Stage, "fault", run.Fault, "usd", run.Settled)
+	return nil
+}
+
+// keptTrees are the parts of a job's output that the arena keeps. The sealed
+// stages' attempts (jobs/baseline, jobs/posttrain) are not among them: nothing
+// per-task of a sealed suite is stored beyond the outcomes in reports.
+func keptTrees() []string { return []string{"jobs/grpo-gate", "jobs/grpo-train", "reports"} }
+
+// keptFiles lists the files to keep, with their git blob ids.
+func keptFiles(uploaded fs.FS, limits task.Limits) ([]protocol.TreeFile, error) {
+	var kept []protocol.TreeFile
+	for _, dir := range keptTrees() {
+		if info, err := fs.Stat(uploaded, dir); err != nil || !info.IsDir() {
+			continue
+		}
+		sub, err := fs.Sub(uploaded, dir)
+		if err != nil {
+			return nil, err
+		}
+		tree, err := task.ReadTree(sub, limits)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range tree.Entries {
+			if e.Kind == task.File {
+				kept = append(kept, protocol.TreeFile{Path: dir + "/" + e.Path, Kind: protocol.FileRegular, Size: e.Size, Blob: e.Blob})
+			}
+		}
+	}
+	return kept, nil
+}
+
+// ending decides how a run ended from its job, its log and its report: scored
+// needs a readable report, whatever the job's status says (PROTOCOL §8).
+func (s *Service) ending(run protocol.Run, job jobs.Job, fold *folding, uploaded fs.FS) protocol.Ending {
+	end := protocol.Ending{
+		Status: string(job.Status), EndedAt: job.EndedAt.UTC(), Billed: protocol.Cost(run.Price, job.Billed),
+		Progress: fold.Progress(), Stage: fold.Stage(),
+	}
+	if job.EndedAt.IsZero() {
+		end.EndedAt = s.now()
+	}
+	switch job.Status {
+	case jobs.Canceled:
+		end.Move, end.Fault = protocol.MoveCanceled, protocol.FaultCanceled
+		end.Reason = "Canceled."
+		if run.CancelAskedBy != "" {
+			end.Reason = "Canceled by " + run.CancelAskedBy + "."
+		}
+		return end
+	case jobs.Completed:
+		code, exited := fold.TrainerExit()
+		if uploaded != nil && (!exited || code == 0) {
+			if _, err := artifacts.Report(uploaded); err == nil {
+				end.Move = protocol.MoveScored
+				return end
+			}
+		}
+	}
+	end.Move = protocol.MoveFailed
+	end.Reason, end.Fault = s.whyFailed(run, job, fold)
+	return end
+}
+
+// whyFailed says in a sentence why a run stopped and whose fault it was.
+func (s *Service) whyFailed(run protocol.Run, job jobs.Job, fold *folding) (string, protocol.FaultClass) {
+	if job.Status == jobs.TimedOut {
+		return fmt.Sprintf("The job reached its limit of %s in the stage %s.", run.Timeout, fold.Stage()), protocol.FaultLimit
+	}
+	if reason := fold.Reason(); reason != "" {
+		if issue, known := fold.Issue(); known {
+			reason = strings.TrimSuffix(reason, ".") + ". " + issue.Sentence
+		}
+		return s.redactor.Redact(reason), fold.Fault()
+	}
+	switch job.Status {
+	case jobs.Completed:
+		return "The job completed but left no readable score report.", protocol.FaultPlatform
+	case jobs.Deleted:
+		return "The provider no longer has the job.", protocol.FaultPlatform
+	default:
+		reason := "The job ended as " + string(job.Status) + " without saying why."
+		if job.Message != "" {
+			reason = "The job ended as " + string(job.Status) + ": " + job.Message
+		}
+		return s.redactor.Redact(reason), protocol.FaultPlatform
+	}
+}

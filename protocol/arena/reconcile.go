@@ -1,0 +1,92 @@
+package arena
+
+import (
+	"context"
+	"time"
+
+	"github.com/posttrainarena/arena/protocol"
+)
+
+// Reconcile finds out what a crash left behind: it adopts or releases every
+// reservation without a confirmed job, and follows every live job again. Call
+// it before the arena reports ready. A provider that does not answer is not an
+// error: its runs keep their reservations and Watch looks again.
+func (s *Service) Reconcile(ctx context.Context) error {
+	return s.reconcile(ctx, 0)
+}
+
+// Watch follows live jobs and looks after unconfirmed launches until ctx ends,
+// then waits for its goroutines.
+func (s *Service) Watch(ctx context.Context) error {
+	s.watchers.mu.Lock()
+	s.watchers.ctx = ctx
+	s.watchers.mu.Unlock()
+	defer s.watchers.wg.Wait()
+	if err := s.reconcile(ctx, 0); err != nil && ctx.Err() == nil {
+		s.Logger.Error("reconciling failed", "error", err)
+	}
+	tick := time.NewTicker(s.Timing.Reconcile)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			// A launch in progress has a moment to finish before it is looked into.
+			if err := s.reconcile(ctx, 2*s.Timing.ProviderCall); err != nil && ctx.Err() == nil {
+				s.Logger.Error("reconciling failed", "error", err)
+			}
+		}
+	}
+}
+
+// reconcile looks into the live runs that were reserved at least grace ago.
+func (s *Service) reconcile(ctx context.Context, grace time.Duration) error {
+	live, _, err := s.Runs(ctx, protocol.RunFilter{Live: true}, protocol.Page{Limit: protocol.MaxPage})
+	if err != nil {
+		return err
+	}
+	for _, run := range live {
+		switch {
+		case run.JobID != "":
+			s.follow(run)
+		case s.now().Sub(run.CreatedAt) >= grace:
+			s.settleUnconfirmed(ctx, run)
+		}
+	}
+	return nil
+}
+
+// settleUnconfirmed adopts the job of a run whose launch was never confirmed,
+// or releases its reservation when the provider proves that there is none.
+func (s *Service) settleUnconfirmed(ctx context.Context, run protocol.Run) {
+	by := protocol.Actor{Name: protocol.ActorArena}
+	_, err, _ := s.launches.Do(run.ID, func() (any, error) {
+		run, err := s.Run(ctx, run.ID)
+		if err != nil || run.JobID != "" || run.State.Ended() {
+			return run, err
+		}
+		provider := s.Providers[run.Provider]
+		if provider == nil {
+			return run, protocol.ErrProviderAway.Detailf("Provider %s is not set up, so the launch of %s stays open.", run.Provider, run.ID)
+		}
+		_, found, err := s.adopt(ctx, by, run, provider)
+		if err != nil {
+			now := s.now()
+			if run.UnreachableFrom == nil {
+				_ = s.Store.Unreachable(ctx, run.ID, &now)
+			}
+			return run, err
+		}
+		if found {
+			s.Logger.Info("adopted the job of an unconfirmed launch", "run", run.ID)
+			return run, nil
+		}
+		s.Logger.Info("released an unconfirmed launch: the provider has no job for it", "run", run.ID)
+		return s.Store.LaunchRefused(ctx, by, run.ID, "The launch was interrupted before a job existed; nothing was spent. Start again with a new request_id.", protocol.FaultPlatform)
+	})
+	s.events.wake()
+	if err != nil {
+		s.Logger.Warn("a launch stays open", "run", run.ID, "error", err)
+	}
+}

@@ -1,0 +1,264 @@
+package arena
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/posttrainarena/arena/gates/overlap"
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/jobs"
+)
+
+// Preflight makes every check that a launch would make, on the same facts and
+// by the same rule. It reserves nothing.
+func (s *Service) Preflight(ctx context.Context, who protocol.Identity, challenge, collection string) (protocol.Preflight, error) {
+	r, err := s.reservation(ctx, who, challenge, collection)
+	if err != nil {
+		return protocol.Preflight{}, err
+	}
+	facts, err := s.LaunchFacts(ctx, r)
+	if err != nil {
+		return protocol.Preflight{}, err
+	}
+	return protocol.CheckLaunch(facts, who, s.now()), nil
+}
+
+// reservation gathers what a launch needs to know from outside the store.
+func (s *Service) reservation(ctx context.Context, who protocol.Identity, challenge, collection string) (protocol.Reservation, error) {
+	c, err := s.Challenge(challenge)
+	if err != nil {
+		return protocol.Reservation{}, err
+	}
+	col, err := s.Collection(ctx, collection)
+	if err != nil {
+		return protocol.Reservation{}, err
+	}
+	price, priceError := s.price(ctx, c)
+	return protocol.Reservation{
+		Who: who, Collection: collection, Challenge: c, Provider: c.Compute.Provider, Price: price, PriceError: priceError,
+		SealedNames: s.sealedNames(c, col), Cap: s.Cap, Prior: s.Prior,
+	}, nil
+}
+
+// sealedNames counts the collection's tasks that have the name of a task the
+// challenge evaluates. Validation refuses such a collection, but a suite may
+// have changed since.
+func (s *Service) sealedNames(c protocol.Challenge, col protocol.Collection) int {
+	sealed := map[string]bool{}
+	for _, suite := range c.Suites {
+		for _, name := range s.Sealed[suite.ID].Evaluated() {
+			sealed[overlap.FoldName(name)] = true
+		}
+	}
+	n := 0
+	for name := range col.Static.TaskIdentity {
+		if sealed[overlap.FoldName(name)] {
+			n++
+		}
+	}
+	return n
+}
+
+// LaunchRequest asks for a run.
+type LaunchRequest struct {
+	RequestID  string
+	Collection string
+	AgentID    string // empty when the person launches it
+}
+
+// Launch reserves a run and starts its job. The boolean says that the request
+// was made before: the run is then the one of its first use, found or started
+// again if the first try was lost. A *protocol.Error says in Launched whether
+// anything was started.
+func (s *Service) Launch(ctx context.Context, who protocol.Identity, by protocol.Actor, challenge string, req LaunchRequest) (protocol.Run, bool, error) {
+	// A client that hangs up must not cut a launch in half.
+	ctx = context.WithoutCancel(ctx)
+	if err := protocol.CheckRequestID(req.RequestID); err != nil {
+		return protocol.Run{}, false, err
+	}
+	r, err := s.reservation(ctx, who, challenge, req.Collection)
+	if err != nil {
+		return protocol.Run{}, false, refusedLaunch(err)
+	}
+	r.RequestID, r.AgentID = req.RequestID, req.AgentID
+	run, existing, err := s.Store.Reserve(ctx, by, r)
+	if err != nil {
+		return run, existing, refusedLaunch(err)
+	}
+	if !existing {
+		s.events.wake()
+		s.Logger.Info("run reserved", "run", run.ID, "collection", run.Collection, "challenge", run.Challenge, "usd", run.Reserved)
+	}
+	if run.JobID == "" && !run.State.Ended() {
+		run, err = s.ensureJob(ctx, by, run.ID, !existing)
+	}
+	return run, existing, err
+}
+
+// refusedLaunch marks the failure of a launch that started nothing.
+func refusedLaunch(err error) error {
+	e := protocol.AsError(err)
+	if e.Kind == protocol.KindInternal {
+		return err
+	}
+	return e.Launch(protocol.LaunchedNo)
+}
+
+// ensureJob makes sure that a reserved run has its job, and never two: calls
+// for one run share one conversation with the provider, and unless the
+// reservation is fresh the provider is asked for the run's jobs first.
+func (s *Service) ensureJob(ctx context.Context, by protocol.Actor, runID string, fresh bool) (protocol.Run, error) {
+	v, err, _ := s.launches.Do(runID, func() (any, error) {
+		run, err := s.Run(ctx, runID)
+		if err != nil || run.JobID != "" || run.State.Ended() {
+			return run, err
+		}
+		provider := s.Providers[run.Provider]
+		if provider == nil {
+			return run, protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown).Because(fmt.Errorf("provider %s is not set up", run.Provider))
+		}
+		if !fresh {
+			adopted, found, err := s.adopt(ctx, by, run, provider)
+			if err != nil || found {
+				return adopted, err
+			}
+		}
+		return s.startJob(ctx, by, run, provider)
+	})
+	run, _ := v.(protocol.Run)
+	return run, err
+}
+
+// startJob asks the provider for the run's job and records the answer. An
+// answer that leaves the outcome open keeps the reservation.
+func (s *Service) startJob(ctx context.Context, by protocol.Actor, run protocol.Run, provider jobs.Provider) (protocol.Run, error) {
+	spec, err := s.spec(ctx, run)
+	if err != nil {
+		return run, err
+	}
+	call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
+	defer cancel()
+	job, err := provider.Start(call, spec)
+	switch {
+	case err == nil:
+		return s.recordJob(ctx, by, run, job)
+	case errors.Is(err, jobs.ErrRefused):
+		s.Logger.Warn("the provider refused a job", "run", run.ID, "provider", provider.Name(), "error", err)
+		run, storeErr := s.Store.LaunchRefused(ctx, by, run.ID, "The provider refused the job; nothing was started and nothing was spent.", protocol.FaultPlatform)
+		if storeErr != nil {
+			return run, storeErr
+		}
+		s.events.wake()
+		return run, protocol.ErrRefused.Launch(protocol.LaunchedNo).Because(err)
+	default:
+		s.Logger.Warn("the provider left a launch open", "run", run.ID, "provider", provider.Name(), "error", err)
+		return run, protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown).After(5 * time.Second).Because(err)
+	}
+}
+
+// adopt looks for a job that an earlier, unconfirmed launch left with the
+// provider. The boolean says that there is one, now recorded as the run's. Not
+// found with a nil error is proof that there is none.
+func (s *Service) adopt(ctx context.Context, by protocol.Actor, run protocol.Run, provider jobs.Provider) (protocol.Run, bool, error) {
+	call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
+	defer cancel()
+	found, err := provider.Find(call, run.ID)
+	if err != nil {
+		return run, false, protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown).After(5 * time.Second).Because(err)
+	}
+	if len(found) == 0 {
+		return run, false, nil
+	}
+	if len(found) > 1 {
+		s.Logger.Error("the provider has several jobs for one run; adopting the first", "run", run.ID, "jobs", len(found))
+	}
+	run, err = s.recordJob(ctx, by, run, found[0])
+	return run, err == nil, err
+}
+
+// recordJob stores that a run has its job and begins to follow it.
+func (s *Service) recordJob(ctx context.Context, by protocol.Actor, run protocol.Run, job jobs.Job) (protocol.Run, error) {
+	started := job.StartedAt
+	if started.IsZero() {
+		started = job.CreatedAt
+	}
+	recorded, err := s.Store.JobStarted(ctx, by, run.ID, protocol.Job{ID: job.ID, Status: string(job.Status), URL: job.URL, StartedAt: started})
+	if err != nil {
+		s.Logger.Error("a started job could not be recorded; the reconciler will adopt it", "run", run.ID, "job", job.ID, "error", err)
+		return run, protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown).After(5 * time.Second).Because(err)
+	}
+	s.events.wake()
+	s.Logger.Info("job started", "run", run.ID, "job", job.ID, "provider", run.Provider)
+	s.follow(recorded)
+	return recorded, nil
+}
+
+// RunOn returns a run of a challenge, or ErrNoRun.
+func (s *Service) RunOn(ctx context.Context, challenge, runID string) (protocol.Run, error) {
+	if _, err := s.Challenge(challenge); err != nil {
+		return protocol.Run{}, err
+	}
+	run, err := s.Run(ctx, runID)
+	if err == nil && run.Challenge != challenge {
+		err = protocol.ErrNoRun
+	}
+	return run, err
+}
+
+// Cancel asks the provider to stop a run. It is idempotent: an ended run is
+// returned as it is. The run becomes canceled when the provider confirms it.
+func (s *Service) Cancel(ctx context.Context, who protocol.Identity, by protocol.Actor, challenge, runID string) (protocol.Run, error) {
+	run, err := s.RunOn(ctx, challenge, runID)
+	if err != nil {
+		return run, err
+	}
+	if !who.MayAct(run.Author) {
+		return run, protocol.ErrNotAuthor
+	}
+	if run.State.Ended() {
+		return run, nil
+	}
+	run, err = s.Store.CancelAsked(ctx, by, run.ID)
+	if err != nil {
+		return run, err
+	}
+	s.events.wake()
+	if run.JobID == "" {
+		return s.cancelUnstarted(ctx, by, run)
+	}
+	call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
+	defer cancel()
+	provider := s.Providers[run.Provider]
+	if provider == nil {
+		return run, protocol.ErrProviderAway.Detailf("Provider %s is not set up. The cancel is on record and will be sent when it is.", run.Provider)
+	}
+	if err := provider.Cancel(call, run.JobID); err != nil {
+		// The request is on record; the watcher repeats it until the provider hears it.
+		s.Logger.Warn("the provider did not take a cancel", "run", run.ID, "error", err)
+	}
+	return run, nil
+}
+
+// cancelUnstarted cancels a run whose job was never confirmed: proved absent,
+// its reservation is released; found, the job is adopted and stopped.
+func (s *Service) cancelUnstarted(ctx context.Context, by protocol.Actor, run protocol.Run) (protocol.Run, error) {
+	v, err, _ := s.launches.Do(run.ID, func() (any, error) {
+		provider := s.Providers[run.Provider]
+		if provider == nil {
+			return run, protocol.ErrProviderAway
+		}
+		adopted, found, err := s.adopt(ctx, by, run, provider)
+		if err != nil {
+			return run, protocol.ErrProviderAway.Because(err)
+		}
+		if found {
+			return adopted, provider.Cancel(ctx, adopted.JobID)
+		}
+		return s.Store.LaunchRefused(ctx, by, run.ID, "Canceled before a job was started; nothing was spent.", protocol.FaultCanceled)
+	})
+	s.events.wake()
+	out, _ := v.(protocol.Run)
+	return out, err
+}

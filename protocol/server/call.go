@@ -1,0 +1,181 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+)
+
+// handler answers one call, or returns why it cannot.
+type handler func(*call) error
+
+// call is one request with what the server found out about it.
+type call struct {
+	server    *Server
+	w         http.ResponseWriter
+	r         *http.Request
+	params    httprouter.Params
+	route     api.Route
+	who       protocol.Identity
+	requestID string
+}
+
+func (c *call) ctx() context.Context     { return c.r.Context() }
+func (c *call) param(name string) string { return c.params.ByName(name) }
+func (c *call) query(name string) string { return c.r.URL.Query().Get(name) }
+func (c *call) by() protocol.Actor       { return protocol.Actor{Name: c.who.Name, RequestID: c.requestID} }
+func (c *call) deadline(d time.Duration) {
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(d))
+}
+func (c *call) readWithin(d time.Duration) {
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(d))
+}
+
+// Time limits of one request's parts. They bound slow clients, not slow work.
+const (
+	readBody   = 30 * time.Second
+	readBundle = 15 * time.Minute
+	writeJSON  = 60 * time.Second
+)
+
+// body reads the route's JSON body, checked against its schema.
+func (c *call) body(into any) error {
+	if err := c.wantType(api.ContentJSON); err != nil {
+		return err
+	}
+	c.readWithin(readBody)
+	limit := c.server.MaxJSON
+	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
+	if err != nil {
+		return bodyError(err, limit)
+	}
+	return c.decode(raw, into)
+}
+
+// decode checks and decodes a JSON body. Secrets are refused before anything
+// could repeat or store them.
+func (c *call) decode(raw []byte, into any) error {
+	if err := refuseSecrets(string(raw)); err != nil {
+		return err
+	}
+	return c.server.schemas.Decode(c.route, raw, into)
+}
+
+func (c *call) wantType(want string) error {
+	got := c.r.Header.Get("Content-Type")
+	if base, _, err := mime.ParseMediaType(got); err != nil || base != want {
+		return protocol.ErrMediaType.Detailf("This endpoint reads %s, not %q. Set the Content-Type header.", want, got)
+	}
+	return nil
+}
+
+// bodyError explains why a body could not be read.
+func bodyError(err error, limit int64) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return protocol.ErrTooLarge.Detailf("The request body is larger than the %d bytes this endpoint reads.", limit)
+	}
+	return protocol.ErrMalformed.Detailf("The request body could not be read to its end.").Because(err)
+}
+
+// page reads limit and cursor.
+func (c *call) page() (protocol.Page, error) {
+	limit, err := c.integer("limit", protocol.DefaultPage, 1, protocol.MaxPage)
+	return protocol.Page{Limit: int(limit), Cursor: c.query("cursor")}, err
+}
+
+// integer reads a query parameter between bounds.
+func (c *call) integer(name string, missing, low, high int64) (int64, error) {
+	raw := c.query(name)
+	if raw == "" {
+		return missing, nil
+	}
+	n, err := strconv.ParseInt(raw, 10, 64)
+	if err != nil || n < low || n > high {
+		return 0, protocol.ErrInvalid.Detailf("The query parameter %s must be a whole number from %d to %d.", name, low, high).
+			WithFields(protocol.FieldError{Field: "query." + name, Message: fmt.Sprintf("must be a whole number from %d to %d", low, high)})
+	}
+	return n, nil
+}
+
+// answer writes a JSON answer. Reads carry an ETag and answer 304 to a client
+// that has the same bytes.
+func (c *call) answer(status int, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode answer of %s: %w", c.route.Name, err)
+	}
+	raw = append(raw, '\n')
+	return c.bytes(status, api.ContentJSON, raw)
+}
+
+// bytes writes an answer of known content.
+func (c *call) bytes(status int, contentType string, raw []byte) error {
+	h := c.w.Header()
+	c.deadline(writeJSON)
+	if c.r.Method == http.MethodGet {
+		sum := sha256.Sum256(raw)
+		tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:15]) + `"`
+		h.Set("ETag", tag)
+		if c.who.SignedIn() {
+			h.Set("Cache-Control", "private, no-cache")
+		} else {
+			h.Set("Cache-Control", "no-cache")
+		}
+		if matches(c.r.Header.Get("If-None-Match"), tag) {
+			c.w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(raw)))
+	c.w.WriteHeader(status)
+	_, _ = c.w.Write(raw) // the client is gone; there is nobody to tell
+	return nil
+}
+
+// matches reports whether an If-None-Match header names the tag.
+func matches(header, tag string) bool {
+	for candidate := range strings.SplitSeq(header, ",") {
+		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+		if candidate == tag || candidate == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// created answers 201 for a new object and 200 for one that existed.
+func (c *call) created(existing bool, v any) error {
+	if existing {
+		return c.answer(http.StatusOK, v)
+	}
+	return c.answer(http.StatusCreated, v)
+}
+
+// next announces the following page in the Link header and returns its cursor
+// for the body, nil at the end.
+func (c *call) next(cursor string) *string {
+	if cursor == "" {
+		return nil
+	}
+	q := c.r.URL.Query()
+	q.Set("cursor", cursor)
+	link := url.URL{Path: c.r.URL.Path, RawQuery: q.Encode()}
+	c.w.Header().Set("Link", fmt.Sprintf("<%s>; rel=%q", link.String(), "next"))
+	return &cursor
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+)
+
+// fail turns a failure into its answer. It is the only place that does.
+func (c *call) fail(err error) {
+	e := protocol.AsError(err)
+	if e.Kind == protocol.KindInternal {
+		c.server.Log.Error("request failed", "request_id", c.requestID, "route", c.route.Name, "error", err)
+	} else if e.Err != nil {
+		c.server.Log.Warn("request refused", "request_id", c.requestID, "route", c.route.Name, "code", e.Code, "error", e.Err)
+	}
+	h := c.w.Header()
+	for _, name := range []string{"ETag", "Link", "Cache-Control"} {
+		h.Del(name)
+	}
+	status := e.Kind.Status()
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	} else if status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "5")
+	}
+	if status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="arena"`)
+	}
+	raw, marshalErr := json.Marshal(api.ProblemFrom(err, c.requestID))
+	if marshalErr != nil {
+		raw = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"code":"internal"}`)
+	}
+	h.Set("Content-Type", api.ProblemType)
+	h.Set("Content-Length", strconv.Itoa(len(raw)+1))
+	h.Set("Cache-Control", "no-store")
+	c.deadline(writeJSON)
+	c.w.WriteHeader(status)
+	_, _ = c.w.Write(append(raw, '\n'))
+}
+
+// secretPattern recognises tokens of this arena and of the hub by their form.
+var secretPattern = regexp.MustCompile(`\b(arena_[A-Za-z0-9_-]{32,}|hf_[A-Za-z0-9]{30,})\b`)
+
+// secretParams are the query parameters that people put tokens into.
+var secretParams = regexp.MustCompile(`(?i)^(access_?token|token|api_?key|authorization|bearer)$`)
+
+// refuseSecrets returns ErrTokenPlace when a text holds something that has the
+// form of a token. What was found is not repeated.
+func refuseSecrets(text string) error {
+	if secretPattern.MatchString(text) {
+		return protocol.ErrTokenPlace
+	}
+	return nil
+}
+
+// refuseSecretURL returns ErrTokenPlace when a URL carries a token.
+func refuseSecretURL(r *http.Request) error {
+	if err := refuseSecrets(r.URL.Path); err != nil {
+		return err
+	}
+	for name, values := range r.URL.Query() {
+		if secretParams.MatchString(name) {
+			return protocol.ErrTokenPlace
+		}
+		for _, v := range values {
+			if err := refuseSecrets(v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

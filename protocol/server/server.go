@@ -1,0 +1,160 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/protocol/arena"
+	"github.com/posttrainarena/arena/protocol/hub"
+)
+
+// Options is what a server is made of.
+type Options struct {
+	Service *arena.Service
+	Version api.Version
+	BaseURL string // how clients reach the arena; stands in guides and documents
+	Log     *slog.Logger
+	Now     func() time.Time
+	// Receive reads an uploaded bundle, a tar stream, into a snapshot.
+	Receive   func(ctx context.Context, tar io.Reader) (*hub.Snapshot, error)
+	MaxJSON   int64 // largest JSON body, in bytes; 0 means api.MaxBody
+	MaxBundle int64 // largest bundle, in bytes of its files; 0 means the bound of PROTOCOL §5
+	// Heartbeat is how often an idle event stream says that it is alive.
+	Heartbeat time.Duration
+}
+
+// Server answers the arena's HTTP interface.
+type Server struct {
+	Options
+	schemas *api.Schemas
+	openapi []byte
+	metrics *metrics
+	handler http.Handler
+	closing context.Context // ends when event streams must close
+	close   context.CancelFunc
+}
+
+// New builds the server from the route table. Every route must have a handler
+// and the other way round; a difference is a bug, reported here.
+func New(opts Options) (*Server, error) {
+	if opts.Heartbeat <= 0 {
+		opts.Heartbeat = 15 * time.Second
+	}
+	opts.MaxJSON = cmp.Or(opts.MaxJSON, api.MaxBody)
+	opts.MaxBundle = cmp.Or(opts.MaxBundle, api.MaxBundle)
+	s := &Server{Options: opts, schemas: api.NewSchemas(), metrics: newMetrics(opts.Service)}
+	s.closing, s.close = context.WithCancel(context.Background())
+	var err error
+	if s.openapi, err = s.schemas.Document(opts.BaseURL, opts.Version.Version).MarshalJSON(); err != nil {
+		return nil, err
+	}
+	router := httprouter.New()
+	router.RedirectTrailingSlash, router.RedirectFixedPath, router.HandleOPTIONS = false, false, false
+	if err := s.register(router); err != nil {
+		return nil, err
+	}
+	router.NotFound = s.failing(protocol.ErrNotFound)
+	router.MethodNotAllowed = s.failing(protocol.ErrMethod)
+	s.handler = s.wrap(router)
+	return s, nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// CloseStreams ends every event stream, so that a graceful shutdown does not
+// wait for clients that would follow for ever. Clients resume where they were.
+func (s *Server) CloseStreams() { s.close() }
+
+// Registry is where the server's metrics are registered.
+func (s *Server) Registry() *prometheus.Registry { return s.metrics.registry }
+
+// failing is a handler that always answers with one problem.
+func (s *Server) failing(err error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.serve(w, r, api.Route{Name: "unmatched", Content: api.ContentJSON}, nil, func(*call) error { return err })
+	})
+}
+
+// register walks the route table. The router cannot hold runs/preflight beside
+// runs/:run, so preflight is a reserved run id of getRun.
+func (s *Server) register(router *httprouter.Router) error {
+	handlers := s.handlers()
+	routes := map[string]api.Route{}
+	for _, r := range api.Routes() {
+		routes[r.Name] = r
+		if handlers[r.Name] == nil {
+			return errors.New("no handler for route " + r.Name)
+		}
+	}
+	if len(routes) != len(handlers) {
+		return errors.New("a handler has no route")
+	}
+	for _, route := range api.Routes() {
+		if route.Name == "preflight" {
+			continue
+		}
+		router.Handle(route.Method, route.Pattern(), func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+			route := route
+			if route.Name == "getRun" && ps.ByName("run") == reservedRun {
+				route = routes["preflight"]
+			}
+			s.serve(w, r, route, ps, handlers[route.Name])
+		})
+	}
+	return nil
+}
+
+// reservedRun is the run id that means preflight.
+const reservedRun = "preflight"
+
+// handlers binds every route of the table, by name.
+func (s *Server) handlers() map[string]handler {
+	return map[string]handler{
+		"whoami":           s.whoami,
+		"registerAgent":    s.registerAgent,
+		"listAgents":       s.listAgents,
+		"listMessages":     s.listMessages,
+		"postMessage":      s.postMessage,
+		"listChallenges":   s.listChallenges,
+		"getChallenge":     s.getChallenge,
+		"listTracks":       s.listTracks,
+		"discover":         s.discover,
+		"gatesCatalogue":   s.gatesCatalogue,
+		"validate":         s.validate,
+		"submit":           s.submit,
+		"listEnvironments": s.listEnvironments,
+		"getEnvironment":   s.getEnvironment,
+		"preflight":        s.preflight,
+		"launch":           s.launch,
+		"listRuns":         s.listRuns,
+		"getRun":           s.getRun,
+		"cancel":           s.cancel,
+		"readLog":          s.readLog,
+		"listAttempts":     s.listAttempts,
+		"getAttempt":       s.getAttempt,
+		"collect":          s.collect,
+		"review":           s.review,
+		"leaderboard":      s.leaderboard,
+		"getGates":         s.getGates,
+		"arenaJobs":        s.arenaJobs,
+		"arenaBudget":      s.arenaBudget,
+		"listJobs":         s.listJobs,
+		"events":           s.streamEvents,
+		"version":          s.version,
+		"healthz":          s.healthz,
+		"readyz":           s.readyz,
+		"metrics":          s.serveMetrics,
+		"openapi":          s.serveOpenAPI,
+	}
+}
