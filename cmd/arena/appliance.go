@@ -1,0 +1,11 @@
+package main
+
+// applianceVerbs are the verbs that run or look after an arena on this machine.
+// They are part of the grammar; each is written beside what it runs.
+type applianceVerbs struct {
+	Up     upCmd     `cmd:"" group:"appliance" help:"Run an arena on this machine; the first start makes an organizer token."`
+	Serve  serveCmd  `cmd:"" group:"appliance" help:"Run the server and nothing else."`
+	Demo   demoCmd   `cmd:"" group:"appliance" help:"Show the whole loop on a temporary arena, from validate to leaderboard."`
+	Token  tokenCmd  `cmd:"" group:"appliance" help:"Tokens that this arena issues."`
+	Config configCmd `cmd:"" group:"appliance" help:"The arena's configuration."`
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/posttrainarena/arena/configs"
+	"github.com/posttrainarena/arena/fixture"
+	"github.com/posttrainarena/arena/gates"
+	"github.com/posttrainarena/arena/gates/task"
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/protocol/arena"
+	"github.com/posttrainarena/arena/protocol/compose"
+	"github.com/posttrainarena/arena/protocol/hub/bundle"
+	"github.com/posttrainarena/arena/protocol/joblog"
+	"github.com/posttrainarena/arena/protocol/jobs"
+	"github.com/posttrainarena/arena/protocol/jobs/simulated"
+	"github.com/posttrainarena/arena/protocol/server"
+	"github.com/posttrainarena/arena/store"
+)
+
+// The one place where the store meets the service that declares what it needs.
+var _ arena.Store = (*store.Store)(nil)
+
+// nodeOptions says how to run an arena in this process.
+type nodeOptions struct {
+	Data    string  // data directory
+	Configs string  // directory laid over the embedded configuration; empty for none
+	Listen  string  // overrides arena.toml
+	BaseURL string  // overrides arena.toml
+	Speed   float64 // of the simulated provider; 0 for arena.toml's
+	Fault   string  // plan of faults of the simulated provider
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// node is a whole arena in this process: configuration, store, service, server.
+type node struct {
+	config   configs.Config
+	store    *store.Store
+	service  *arena.Service
+	server   *server.Server
+	listener net.Listener
+	log      *slog.Logger
+}
+
+// loadConfig reads the embedded configuration with a directory laid over it.
+func loadConfig(dir string) (configs.Config, error) {
+	if dir == "" {
+		return configs.Default()
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return configs.Config{}, usagef("--configs %s is not a directory", dir)
+	}
+	return configs.Load(os.DirFS(dir))
+}
+
+// openNode opens the data directory, finds out what a crash left behind, and
+// listens. It is ready when it returns, and answers once run is called.
+func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
+	cfg, err := loadConfig(o.Configs)
+	if err != nil {
+		return nil, err
+	}
+	n = &node{config: cfg, log: o.Log}
+	if n.store, err = store.Open(ctx, store.Options{Dir: o.Data, Now: o.Now, Logger: o.Log}); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.close())
+		}
+	}()
+	if n.service, err = newService(cfg, n.store, o); err != nil {
+		return nil, err
+	}
+	if err := n.service.Reconcile(ctx); err != nil {
+		return nil, fmt.Errorf("find out what the last stop left behind: %w", err)
+	}
+	listen := cfg.Arena.Server.Listen
+	if o.Listen != "" {
+		listen = o.Listen
+	}
+	if n.listener, err = net.Listen("tcp", listen); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", listen, err)
+	}
+	version, err := serverVersion(n.service, cfg)
+	if err != nil {
+		return nil, err
+	}
+	n.server, err = server.New(server.Options{
+		Service: n.service, Version: version, BaseURL: n.baseURL(o), Log: o.Log, Now: o.Now,
+		Receive:   bundle.Receiver{Dir: filepath.Join(o.Data, "uploads"), Limits: task.DefaultLimits()}.Receive,
+		MaxJSON:   cfg.Arena.Limits.JSONBodyBytes,
+		MaxBundle: cfg.Arena.Limits.BundleBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return n, resetDir(filepath.Join(o.Data, "uploads"))
+}
+
+// resetDir empties the directory of unfinished uploads.
+func resetDir(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove unfinished uploads: %w", err)
+	}
+	return os.Mkdir(dir, 0o700)
+}
+
+func (n *node) baseURL(o nodeOptions) string {
+	for _, u := range []string{o.BaseURL, n.config.Arena.Server.BaseURL} {
+		if u != "" {
+			return u
+		}
+	}
+	return "http://" + n.listener.Addr().String()
+}
+
+func serverVersion(s *arena.Service, cfg configs.Config) (api.Version, error) {
+	schema, err := store.SchemaVersion()
+	b := build()
+	return api.Version{
+		Name: b.Name, Version: b.Version, Commit: b.Commit, Go: b.Go, SQLite: store.SQLiteVersion(), Schema: schema,
+		GateSet: gates.GateSet, Provider: cfg.Arena.Providers.Default, Simulated: s.Simulated(),
+	}, err
+}
+
+// newService wires the service from the configuration.
+func newService(cfg configs.Config, st *store.Store, o nodeOptions) (*arena.Service, error) {
+	challenges, err := compose.Challenges(cfg)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := readSealed(cfg)
+	if err != nil {
+		return nil, err
+	}
+	provider, err := newSimulated(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	issues, err := knownIssues(cfg)
+	if err != nil {
+		return nil, err
+	}
+	cap, err := protocol.ParseMicros(string(cfg.Arena.Budget.Cap))
+	if err != nil {
+		return nil, fmt.Errorf("arena.toml: budget.cap: %w", err)
+	}
+	prior, err := protocol.ParseMicros(string(cfg.Arena.Budget.PriorAllowance))
+	if err != nil {
+		return nil, fmt.Errorf("arena.toml: budget.prior_allowance: %w", err)
+	}
+	artifacts := task.DefaultLimits()
+	artifacts.MaxFiles, artifacts.MaxTotalBytes = 200_000, 4<<30
+	return arena.New(arena.Config{
+		Configs: cfg, Store: st, Challenges: challenges, Sealed: sealed, Providers: map[string]jobs.Provider{provider.Name(): provider},
+		Issues: issues, Limits: task.DefaultLimits(), ArtifactLimits: artifacts, ExtraTracks: slices.Sorted(maps.Keys(cfg.Arena.Tracks)),
+		PerHour: arena.PerHour{Validations: cfg.Arena.Limits.ValidationsPerHour, Messages: cfg.Arena.Limits.MessagesPerHour},
+		Cap:     cap, Prior: prior, Now: o.Now, Logger: o.Log, Timing: arena.DefaultTiming(),
+	})
+}
+
+// newSimulated opens the provider that plays runs. Its directory is the outside
+// world of a laptop arena: like a real service it outlives the process.
+func newSimulated(cfg configs.Config, o nodeOptions) (*simulated.Provider, error) {
+	settings := cfg.Arena.Providers.Simulated
+	plan, err := simulated.ParsePlan(o.Fault)
+	if err != nil {
+		return nil, usagef("--fault: %w", err)
+	}
+	prices := map[string]protocol.Micros{}
+	for name, f := range cfg.Arena.Flavors {
+		if prices[name], err = protocol.ParseMicros(string(f.PricePerHour)); err != nil {
+			return nil, fmt.Errorf("arena.toml: flavors.%s.price_per_hour: %w", name, err)
+		}
+	}
+	speed := settings.Speed
+	if o.Speed > 0 {
+		speed = o.Speed
+	}
+	return simulated.Open(simulated.Options{
+		Dir: filepath.Join(o.Data, "simulated"), Now: o.Now, PricePerHour: prices, Speed: speed, Seed: uint64(settings.Seed),
+		Fault: plan, FaultRate: settings.FaultRate, Kill: func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) },
+	})
+}
+
+// readSealed reads the tasks of every suite that the configuration names.
+func readSealed(cfg configs.Config) (map[string]protocol.SealedSuite, error) {
+	sealed := map[string]protocol.SealedSuite{}
+	for _, id := range slices.Sorted(maps.Keys(cfg.Suites)) {
+		src := compose.SuiteSource(cfg, id)
+		var files fs.FS
+		switch src.From {
+		case configs.FromFixture:
+			var err error
+			if files, err = fixture.Suite(id); err != nil {
+				return nil, fmt.Errorf("suite %s: %w", id, err)
+			}
+		case configs.FromDirectory:
+			files = os.DirFS(src.Path)
+		default:
+			return nil, fmt.Errorf("suite %s comes from a %s, which this version cannot read yet; use from = %q or %q", id, src.From, configs.FromDirectory, configs.FromFixture)
+		}
+		suite, err := compose.ReadSealedSuite(id, files)
+		if err != nil {
+			return nil, err
+		}
+		sealed[id] = suite
+	}
+	return sealed, nil
+}
+
+// knownIssues compiles the patterns of known_issues.toml. An issue of several
+// stages becomes one for each, in the file's order of preference.
+func knownIssues(cfg configs.Config) ([]joblog.KnownIssue, error) {
+	var issues []joblog.KnownIssue
+	for _, k := range cfg.KnownIssues {
+		pattern, err := joblog.ParsePattern(joblog.PatternRegexp, k.Pattern)
+		if err != nil {
+			return nil, fmt.Errorf("known issue %s: %w", k.ID, err)
+		}
+		stages := k.Stages
+		if len(stages) == 0 {
+			stages = []string{""}
+		}
+		for _, stage := range stages {
+			issues = append(issues, joblog.KnownIssue{
+				Stage: protocol.Stage(stage), Pattern: pattern, Class: protocol.FaultClass(k.Class), Sentence: k.Sentence, Advice: k.Advice,
+			})
+		}
+	}
+	return issues, nil
+}
+
+// Time limits of the HTTP server. Bodies and answers have their own, set for
+// each route by package server.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	shutdownTimeout   = 8 * time.Second
+)
+
+// run answers requests and follows jobs until ctx ends, then stops in order:
+// nothing new is accepted, streams close, requests finish, watchers end, the
+// database is checkpointed.
+func (n *node) run(ctx context.Context) error {
+	web := &http.Server{
+		Handler: n.server, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug),
+	}
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWatching()
+	watched := make(chan error, 1)
+	go func() { watched <- n.service.Watch(watching) }()
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(n.listener) }()
+
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		n.log.Info("stopping")
+		n.server.CloseStreams()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		defer cancel()
+		err = web.Shutdown(grace)
+		if err != nil {
+			err = errors.Join(err, web.Close())
+		}
+		<-served
+	}
+	stopWatching()
+	return errors.Join(err, <-watched, n.close())
+}
+
+// close gives the data directory back.
+func (n *node) close() error {
+	var err error
+	if n.listener != nil {
+		if e := n.listener.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
+			err = e
+		}
+	}
+	return errors.Join(err, n.store.Close())
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/protocol/client"
+)
+
+// preflightLines says what each check found, and the command that starts the run
+// when all hold.
+func preflightLines(p api.Preflight, file, requestID string) []string {
+	word := "not allowed"
+	if p.Allowed {
+		word = "allowed"
+	}
+	lines := []string{fmt.Sprintf("Preflight of %s on %s: %s", p.EnvironmentID, p.ChallengeID, word)}
+	width := 0
+	for _, c := range p.Checks {
+		width = max(width, len(c.Name))
+	}
+	for _, c := range p.Checks {
+		mark := "skip"
+		if c.OK != nil && *c.OK {
+			mark = "ok"
+		} else if c.OK != nil {
+			mark = "FAIL"
+		}
+		lines = append(lines, fmt.Sprintf("  %-4s  %-*s  %s", mark, width, c.Name, c.Detail))
+	}
+	if p.MaxComputeUSD != nil {
+		lines = append(lines, fmt.Sprintf("The run would reserve $%s and train on %s.", *p.MaxComputeUSD, counted(p.EligibleTasks, "eligible task")))
+	}
+	if p.ResetsAt != nil {
+		lines = append(lines, "The daily limit frees a run at "+stamp(*p.ResetsAt)+".")
+	}
+	if !p.Allowed {
+		return lines
+	}
+	command := []string{"run", "--challenge", p.ChallengeID, "--id", p.EnvironmentID}
+	switch {
+	case file != "":
+		command = append(command, "--file", file)
+	case requestID != "":
+		command = append(command, "--request-id", requestID)
+	default:
+		lines = append(lines, `Write run.json with a request id that you keep, such as {"request_id":"NAME-run-001"}.`)
+		command = append(command, "--file", "run.json")
+	}
+	return append(lines, next(append(command, "--execute")...))
+}
+
+// launchLines says which run a launch made.
+func launchLines(r api.Run) []string {
+	var lines []string
+	if r.Existing {
+		lines = append(lines, fmt.Sprintf("The request_id %s was used before; this is its run. No second one was started.", r.RequestKey))
+	}
+	lines = append(lines, fmt.Sprintf("Run %s is %s. It reserves $%s for at most %s on %s.",
+		r.RunID, r.State, r.MaxComputeUSD, time.Duration(r.TimeoutSeconds)*time.Second, r.Flavor))
+	if r.Simulated {
+		lines = append(lines, "The run is simulated: its numbers are invented.")
+	}
+	return append(lines, next("runs", "--challenge", r.ChallengeID, "--run-id", r.RunID, "--wait"))
+}
+
+// launchAdvice turns what a failed launch says about its outcome into what to
+// do (seed 003, "If the launch fails").
+func launchAdvice(err error, challenge, requestID string) []string {
+	same := "Never change the request_id to get past an error."
+	if _, ok := errors.AsType[*client.PersistentError](err); ok {
+		return []string{"Do not retry further. Give an organizer the request_id " + requestID + "."}
+	}
+	e, ok := errors.AsType[*protocol.Error](err)
+	switch {
+	case !ok:
+		return nil
+	case e.Launched == protocol.LaunchedYes:
+		return []string{
+			"A job was started. Do not launch again.",
+			next("runs", "--challenge", challenge) + "   (its request_key is " + requestID + ")",
+		}
+	case e.Launched == protocol.LaunchedUnknown || e.RetrySame:
+		return []string{"The job may have started. Run the exact same command with the same file again: it finds the job or starts it, never twice. " + same}
+	case e.Launched == protocol.LaunchedNo || e.Kind.Status() < 500:
+		return append([]string{"Nothing was launched."}, refusalAdvice(e, challenge)...)
+	default:
+		return []string{
+			fmt.Sprintf("Whether the run started is not known. Look for the request_key %s in: arena runs --challenge %s", requestID, argument(challenge)),
+			"If no run has it, run the exact same command with the same file again. " + same,
+		}
+	}
+}
+
+// refusalAdvice is what to do about a definite refusal.
+func refusalAdvice(e *protocol.Error, challenge string) []string {
+	switch {
+	case e.RetryAfter > 0:
+		return []string{fmt.Sprintf("It may be asked again in %s.", e.RetryAfter.Round(time.Second))}
+	case errors.Is(e, protocol.ErrJobActive):
+		return []string{next("runs", "--challenge", challenge) + "   (shows what is active)"}
+	case errors.Is(e, protocol.ErrCap):
+		return []string{next("budget")}
+	case errors.Is(e, protocol.ErrPaused), errors.Is(e, protocol.ErrClosed):
+		return []string{next("challenges", challenge)}
+	default:
+		return nil
+	}
+}
+
+// runLines shows a run: where it is, everything that explains why, and what
+// comes next. Nothing of the run that explains a failure may be missing here
+// (reference/rivals.md R14).
+func runLines(r api.Run) []string {
+	lines := []string{fmt.Sprintf("Run %s of %s on %s", r.RunID, r.EnvironmentID, r.ChallengeID)}
+	field := func(name, value string) {
+		if value != "" {
+			lines = append(lines, fmt.Sprintf("  %-12s %s", name, value))
+		}
+	}
+	field("state", fmt.Sprintf("%s since %s", r.State, stamp(r.Since)))
+	if r.Stage != nil {
+		field("stage", string(*r.Stage))
+	}
+	field("reason", deref(r.Reason))
+	field("fault", faultText(r))
+	field("waits for", deref(r.BlockedBy))
+	field("job", jobText(r))
+	field("cancel", timeText("asked for at ", r.CancelRequested))
+	field("unreachable", timeText("the provider has not answered since ", r.UnreachableSince))
+	field("request", r.RequestKey)
+	field("cost", costText(r))
+	for _, s := range r.Stages {
+		lines = append(lines, stageText(s))
+	}
+	if n := len(r.Training); n > 0 {
+		field("trained", counted(n, "step"))
+	}
+	if r.Simulated {
+		lines = append(lines, "The run is simulated: its numbers are invented.")
+	}
+	return append(lines, afterRun(r)...)
+}
+
+// afterRun is what to do next about a run.
+func afterRun(r api.Run) []string {
+	switch {
+	case r.Result != nil:
+		return resultLines(*r.Result)
+	case r.State == protocol.RunScored:
+		return []string{next("result", "collect", "--challenge", r.ChallengeID, "--run-id", r.RunID)}
+	case !r.State.Ended():
+		return []string{next("runs", "--challenge", r.ChallengeID, "--run-id", r.RunID, "--wait")}
+	case r.PlatformFault:
+		return []string{"It failed on the arena's side, and a failed run does not count for the daily limit.", next("run", "--challenge", r.ChallengeID, "--id", r.EnvironmentID)}
+	default:
+		return nil
+	}
+}
+
+func faultText(r api.Run) string {
+	switch {
+	case r.PlatformFault:
+		return "platform: the arena's side, not the collection"
+	case r.Fault != nil:
+		return string(*r.Fault)
+	default:
+		return ""
+	}
+}
+
+func jobText(r api.Run) string {
+	text := r.Status
+	if job := deref(r.JobStatus); job != "" && job != text {
+		text += " (" + job + ")"
+	}
+	if id := deref(r.JobID); id != "" {
+		text += ", " + id + " at " + r.Provider
+	}
+	if url := deref(r.JobURL); url != "" {
+		text += ", " + url
+	}
+	return text
+}
+
+func costText(r api.Run) string {
+	if r.SettledUSD != nil {
+		return fmt.Sprintf("$%s billed of $%s reserved", *r.SettledUSD, r.MaxComputeUSD)
+	}
+	return fmt.Sprintf("$%s reserved", r.MaxComputeUSD)
+}
+
+// stageText is one stage with its counts.
+func stageText(s protocol.StageProgress) string {
+	text := fmt.Sprintf("  %-12s ", s.Stage)
+	if s.Total > 0 || s.Done > 0 {
+		text += fmt.Sprintf("%d of %d done: %d passed, %d failed, %d errors, %d timeouts", s.Done, s.Total, s.Passed, s.Failed, s.Errors, s.Timeouts)
+	}
+	switch {
+	case s.StartedAt != nil && s.EndedAt != nil:
+		text = join(text, "took "+s.EndedAt.Sub(*s.StartedAt).Round(time.Second).String())
+	case s.StartedAt != nil:
+		text = join(text, "running since "+stamp(*s.StartedAt))
+	}
+	return strings.TrimRight(text, " ")
+}
+
+func join(text, more string) string {
+	if strings.HasSuffix(text, " ") {
+		return text + more
+	}
+	return text + ", " + more
+}
+
+func timeText(before string, at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return before + stamp(*at)
+}
+
+// stamp is a time as every note shows it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
