@@ -195,7 +195,7 @@ func (s *Store) Finish(ctx context.Context, by protocol.Actor, run string, end p
 		if err := move(r, end.Move, now); err != nil {
 			return false, err
 		}
-		settle(r, end.Billed+1, momentOr(end.EndedAt, now), now)
+		settle(r, end.Billed, momentOr(end.EndedAt, now), now)
 		r.Reason, r.Fault, r.Progress = end.Reason, end.Fault, end.Progress
 		r.UnreachableFrom = nil
 		if end.Stage != "" {

@@ -188,17 +188,20 @@ func (s *State) reasonNotes() []note {
 	return nil
 }
 
-// Issue returns the known issue that explains the reason: the first that matches
-// it, else the first that matches a note of the attempts that it is about, the
-// most frequent note first. ok is false when there is no reason or no known issue.
+// Issue returns the known issue that explains the reason. A reason that only
+// counts attempts is explained by their notes, the most frequent first: a rollout
+// that failed because its sandboxes did not start is the platform's fault. Else,
+// and when no note is known, it is the first that matches the reason itself. ok is
+// false when there is no reason or no known issue.
 func (s *State) Issue() (issue KnownIssue, ok bool) {
 	stage := s.why.stage
-	texts := []string{s.why.text}
-	if s.why.modelFailed {
-		texts = append(texts, modelFailed)
-	}
+	var texts []string
 	for _, n := range s.reasonNotes() {
 		texts = append(texts, n.Text)
+	}
+	texts = append(texts, s.why.text)
+	if s.why.modelFailed {
+		texts = append(texts, modelFailed)
 	}
 	for _, text := range texts {
 		for _, k := range s.expect.Known {
