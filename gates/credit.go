@@ -31,7 +31,7 @@ func creditWarnings(subjects []*subject, defaults task.Defaults) []report.Credit
 			}
 		}
 	}
-	warnings := []report.CreditWarning{}
+	var warnings []report.CreditWarning
 	for _, field := range order {
 		t := tallies[field]
 		var parts []string

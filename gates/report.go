@@ -39,7 +39,7 @@ func Against(pkgs []task.Package, sealed *overlap.Index, opts Options) report.Re
 		Version:       Version,
 		PolicyDigest:  PolicyDigest(opts),
 		RequireOracle: opts.RequireOracle,
-		Findings:      slices.Concat([]report.Finding{}, slices.Concat(found...)),
+		Findings:      slices.Concat(found...),
 		TaskIdentity:  map[string]report.Identity{},
 	}
 	for _, s := range b.subjects {

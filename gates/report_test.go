@@ -21,8 +21,8 @@ import (
 
 func TestCleanPackageHasNoFindings(t *testing.T) {
 	r := reportOne(t, sample("ledger", nil), sealedSuites(), gates.Options{RequireOracle: true})
-	if len(r.Findings) != 0 {
-		t.Errorf("findings %+v", r.Findings)
+	if len(r.Findings) != 0 || r.Findings == nil || r.CreditWarnings == nil || r.Excluded == nil {
+		t.Errorf("findings %+v, or a list that would be null on the wire", r.Findings)
 	}
 	want := report.Summary{Tasks: 2, Eligible: 2, Clean: 2, ByCode: map[string]int{}}
 	if diff := cmp.Diff(want, r.Summary); diff != "" {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/posttrainarena/arena/gates/report"
@@ -16,8 +15,12 @@ import (
 type credential struct {
 	what    string
 	prefix  string
-	pattern *regexp.Regexp // anchored at the prefix
+	pattern *regexp.Regexp    // anchored at the prefix
+	real    func([]byte) bool // tells a match from a made-up one
 }
+
+// encoded accepts every match: the text of a private key begins with fixed, regular bytes.
+func encoded(match []byte) bool { return match != nil }
 
 var (
 	awsKey        = regexp.MustCompile(`^(?:AKIA|ASIA)[A-Z2-7]{16}\b`)
@@ -37,26 +40,26 @@ var (
 
 func credentials() []credential {
 	return []credential{
-		{"an AWS access key id", "AKIA", awsKey},
-		{"a temporary AWS access key id", "ASIA", awsKey},
-		{"a GitHub token", "ghp_", githubToken},
-		{"a GitHub token", "gho_", githubToken},
-		{"a GitHub token", "ghu_", githubToken},
-		{"a GitHub token", "ghs_", githubToken},
-		{"a GitHub token", "ghr_", githubToken},
-		{"a GitHub token", "github_pat_", githubPAT},
-		{"a GitLab token", "glpat-", gitlabToken},
-		{"a Hugging Face token", "hf_", hubToken},
-		{"a Slack token", "xoxb-", slackToken},
-		{"a Slack token", "xoxp-", slackToken},
-		{"a Google API key", "AIza", googleKey},
-		{"a Stripe live key", "sk_live_", stripeKey},
-		{"a Stripe live key", "rk_live_", stripeKey},
-		{"an npm token", "npm_", npmToken},
-		{"a PyPI token", "pypi-AgEI", pypiToken},
-		{"an Anthropic API key", "sk-ant-api", anthropicKey},
-		{"an OpenAI API key", "sk-", openAIKey},
-		{"a private key", "-----BEGIN ", privateKeyPEM},
+		{"an AWS access key id", "AKIA", awsKey, random},
+		{"a temporary AWS access key id", "ASIA", awsKey, random},
+		{"a GitHub token", "ghp_", githubToken, random},
+		{"a GitHub token", "gho_", githubToken, random},
+		{"a GitHub token", "ghu_", githubToken, random},
+		{"a GitHub token", "ghs_", githubToken, random},
+		{"a GitHub token", "ghr_", githubToken, random},
+		{"a GitHub token", "github_pat_", githubPAT, random},
+		{"a GitLab token", "glpat-", gitlabToken, random},
+		{"a Hugging Face token", "hf_", hubToken, random},
+		{"a Slack token", "xoxb-", slackToken, random},
+		{"a Slack token", "xoxp-", slackToken, random},
+		{"a Google API key", "AIza", googleKey, random},
+		{"a Stripe live key", "sk_live_", stripeKey, random},
+		{"a Stripe live key", "rk_live_", stripeKey, random},
+		{"an npm token", "npm_", npmToken, random},
+		{"a PyPI token", "pypi-AgEI", pypiToken, random},
+		{"an Anthropic API key", "sk-ant-api", anthropicKey, random},
+		{"an OpenAI API key", "sk-", openAIKey, random},
+		{"a private key", "-----BEGIN ", privateKeyPEM, encoded},
 	}
 }
 
@@ -96,7 +99,7 @@ func (c credential) find(text []byte) int {
 			return -1
 		}
 		from += i
-		if (from == 0 || !wordByte(text[from-1])) && random(c.pattern.Find(text[from:min(len(text), from+8192)])) {
+		if (from == 0 || !wordByte(text[from-1])) && c.real(c.pattern.Find(text[from:min(len(text), from+8192)])) {
 			return from
 		}
 		from += len(c.prefix)
@@ -107,20 +110,48 @@ func wordByte(b byte) bool {
 	return b == '_' || '0' <= b && b <= '9' || 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z'
 }
 
-// random tells a credential from a placeholder of the same form: it needs many different characters, and does not
-// say that it is an example.
+// random tells a credential from one that a person made up. A real one has many different characters, does not say
+// that it is an example, and its letters and digits do not follow each other: nobody types 24 random characters, but
+// everybody types a1b2c3.
 func random(match []byte) bool {
-	upper := strings.ToUpper(string(match))
-	for _, word := range []string{"EXAMPLE", "PLACEHOLDER", "DUMMY", "XXXX", "0000000", "1234567", "ABCDEFG"} {
-		if strings.Contains(upper, word) {
+	upper := bytes.ToUpper(match)
+	for _, word := range []string{"EXAMPL", "PLACEHOLDER", "DUMMY", "SECRET", "XXXX", "0000000", "1234567", "ABCDEFG"} {
+		if bytes.Contains(upper, []byte(word)) {
 			return false
 		}
 	}
-	different := map[byte]bool{}
+	var different [256]bool
+	count := 0
 	for _, b := range match {
-		different[b] = true
+		if !different[b] {
+			different[b] = true
+			count++
+		}
 	}
-	return len(different) >= 12
+	return count >= 12 && neighbours(upper, 'A', 'Z') < 0.35 && neighbours(upper, '0', '9') < 0.65
+}
+
+// neighbours is the share of steps between successive characters of an alphabet, skipping all others, that stay or
+// go to the next or previous character: about 0.11 for random letters and 0.28 for random digits. Too few characters
+// say nothing and count as 0.
+func neighbours(s []byte, low, high byte) float64 {
+	steps, near, last := 0, 0, -1
+	for _, b := range s {
+		if b < low || b > high {
+			continue
+		}
+		if last >= 0 {
+			steps++
+			if d := int(b) - last; -1 <= d && d <= 1 {
+				near++
+			}
+		}
+		last = int(b)
+	}
+	if steps < 6 {
+		return 0
+	}
+	return float64(near) / float64(steps)
 }
 
 // isBinary is git's test: a zero byte near the beginning.

@@ -107,8 +107,11 @@ type Match struct {
 }
 
 // Compare calls visit for every pair of a prompt (by its position) and an indexed task that share a gram, in the
-// index's order.
+// order of the indexed tasks.
 func (x *Index) Compare(prompts []string, visit func(prompt int, m Match)) {
+	if len(x.docs) == 0 {
+		return
+	}
 	sets := gramSets(prompts)
 	table := newLookup(sets)
 	counts := make([]int, len(prompts))
@@ -119,7 +122,8 @@ func (x *Index) Compare(prompts []string, visit func(prompt int, m Match)) {
 			if !table.maybe(gram) {
 				continue
 			}
-			for _, p := range table.prompts[gram] {
+			for i := table.first[gram]; i > 0; i = table.entries[i].next {
+				p := table.entries[i].prompt
 				if counts[p] == 0 {
 					touched = append(touched, p)
 				}
@@ -141,8 +145,12 @@ func (x *Index) Compare(prompts []string, visit func(prompt int, m Match)) {
 type lookup struct {
 	bits    []uint64
 	shift   uint
-	prompts map[uint64][]int
+	first   map[uint64]int // gram → position in entries; 0 for none
+	entries []lookupEntry  // entry 0 is not used
 }
+
+// lookupEntry is one prompt of a gram; next is the position of another one, 0 at the end.
+type lookupEntry struct{ prompt, next int }
 
 func newLookup(sets [][]uint64) lookup {
 	total := 0
@@ -154,12 +162,16 @@ func newLookup(sets [][]uint64) lookup {
 	for size < 24 && 1<<size < 32*total {
 		size++
 	}
-	l := lookup{bits: make([]uint64, 1<<(size-6)), shift: 64 - size, prompts: make(map[uint64][]int, total)}
+	l := lookup{
+		bits: make([]uint64, 1<<(size-6)), shift: 64 - size,
+		first: make(map[uint64]int, total), entries: make([]lookupEntry, 1, total+1),
+	}
 	for p, set := range sets {
 		for _, gram := range set {
 			bit := gram >> l.shift
 			l.bits[bit>>6] |= 1 << (bit & 63)
-			l.prompts[gram] = append(l.prompts[gram], p)
+			l.entries = append(l.entries, lookupEntry{p, l.first[gram]})
+			l.first[gram] = len(l.entries) - 1
 		}
 	}
 	return l

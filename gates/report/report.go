@@ -98,8 +98,15 @@ type Report struct {
 }
 
 // Tally sorts the findings and derives Summary and Excluded from TaskIdentity, Findings and RequireOracle.
-// A blocked task counts as blocked only, whatever else was found in it.
+// A blocked task counts as blocked only, whatever else was found in it. Lists that are nil become empty, so that they
+// are lists on the wire as well.
 func (r *Report) Tally() {
+	if r.Findings == nil {
+		r.Findings = []Finding{}
+	}
+	if r.CreditWarnings == nil {
+		r.CreditWarnings = []CreditWarning{}
+	}
 	slices.SortStableFunc(r.Findings, compareFindings)
 	slices.SortStableFunc(r.Problems, compareFindings)
 	marks := r.marks()

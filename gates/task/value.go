@@ -14,11 +14,11 @@ type ValueKind uint8
 const (
 	Absent ValueKind = iota // there is no such value
 	Null                    // the key is there and empty
-	Bool
-	Number
-	Text
-	List
-	Map
+	Bool                    // a truth value
+	Number                  // an integer or a fraction
+	Text                    // anything else that is one scalar
+	List                    // values in order
+	Map                     // values by key
 )
 
 // Value is one value of a configuration file with the place where it stands. The zero Value is Absent, and every
