@@ -17,7 +17,10 @@ const (
 	StatusClosed  ChallengeStatus = "closed"  // listed with its results; refuses runs
 )
 
-var statusOrder = []ChallengeStatus{StatusOpen, StatusPlanned, StatusClosed}
+// statusOrder lists the statuses in the order of lists.
+func statusOrder() []ChallengeStatus {
+	return []ChallengeStatus{StatusOpen, StatusPlanned, StatusClosed}
+}
 
 // Challenge is what participants compete on: a base model, a recipe, sealed
 // suites and a compute allocation, as composed from the configuration.
@@ -154,8 +157,9 @@ func (c Challenge) AcceptsRuns() error {
 // SortChallenges orders challenges as every list shows them: open, planned,
 // closed, and inside a status by opening date and id.
 func SortChallenges(all []Challenge) {
+	order := statusOrder()
 	slices.SortStableFunc(all, func(a, b Challenge) int {
-		if d := slices.Index(statusOrder, a.Status) - slices.Index(statusOrder, b.Status); d != 0 {
+		if d := slices.Index(order, a.Status) - slices.Index(order, b.Status); d != 0 {
 			return d
 		}
 		if d := a.Opens.Compare(b.Opens); d != 0 {

@@ -3,6 +3,7 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -27,26 +28,26 @@ const (
 	KindRateLimited             // 429: carries RetryAfter
 	KindBadGateway              // 502: a service behind the arena refused
 	KindUnavailable             // 503: try again; carries RetryAfter
-	kindCount
 )
 
-var kindStatus = [kindCount]int{500, 400, 401, 403, 404, 405, 406, 409, 410, 413, 415, 422, 429, 502, 503}
+// statuses are the HTTP statuses of the kinds, in their order.
+func statuses() []int {
+	return []int{500, 400, 401, 403, 404, 405, 406, 409, 410, 413, 415, 422, 429, 502, 503}
+}
 
 // Status returns the HTTP status of the kind.
 func (k Kind) Status() int {
-	if k < 0 || k >= kindCount {
-		return 500
+	if all := statuses(); k >= 0 && int(k) < len(all) {
+		return all[k]
 	}
-	return kindStatus[k]
+	return 500
 }
 
 // KindOf returns the kind whose HTTP status is status. Statuses that no kind
 // has are read by their class: other 4xx are malformed, other 5xx internal.
 func KindOf(status int) Kind {
-	for k, s := range kindStatus {
-		if s == status {
-			return Kind(k)
-		}
+	if k := slices.Index(statuses(), status); k >= 0 {
+		return Kind(k)
 	}
 	if status >= 400 && status < 500 {
 		return KindMalformed

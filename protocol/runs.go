@@ -39,28 +39,35 @@ const (
 	MoveCanceled RunMove = "job-canceled"   // the provider confirmed that it was stopped
 )
 
-// runMoves is the one transition table. What it does not list is illegal.
-var runMoves = map[RunState]map[RunMove]RunState{
-	RunQueued: {
-		MoveStarted:  RunQueued,
-		MoveRefused:  RunFailed,
-		MoveRunning:  RunRunning,
-		MoveScored:   RunScored,
-		MoveFailed:   RunFailed,
-		MoveCanceled: RunCanceled,
-	},
-	RunRunning: {
-		MoveRunning:  RunRunning,
-		MoveScored:   RunScored,
-		MoveFailed:   RunFailed,
-		MoveCanceled: RunCanceled,
-	},
+// runMoves is the one transition table: from a state, by a move, to a state.
+// What it does not list is illegal.
+func runMoves(from RunState) map[RunMove]RunState {
+	switch from {
+	case RunQueued:
+		return map[RunMove]RunState{
+			MoveStarted:  RunQueued,
+			MoveRefused:  RunFailed,
+			MoveRunning:  RunRunning,
+			MoveScored:   RunScored,
+			MoveFailed:   RunFailed,
+			MoveCanceled: RunCanceled,
+		}
+	case RunRunning:
+		return map[RunMove]RunState{
+			MoveRunning:  RunRunning,
+			MoveScored:   RunScored,
+			MoveFailed:   RunFailed,
+			MoveCanceled: RunCanceled,
+		}
+	default:
+		return nil
+	}
 }
 
 // Next returns the state after a move, or ErrIllegalMove when the state does
 // not allow it. Ended runs allow nothing.
 func (s RunState) Next(m RunMove) (RunState, error) {
-	next, ok := runMoves[s][m]
+	next, ok := runMoves(s)[m]
 	if !ok {
 		return s, ErrIllegalMove.Detailf("A run that is %s cannot take the move %s.", s, m)
 	}

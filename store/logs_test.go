@@ -102,7 +102,7 @@ func TestAnyWindowOfALogReadsAsItWasWritten(t *testing.T) {
 		var all []protocol.LogLine
 		for position := range rapid.Int64Range(0, 6).Draw(rt, "batches") {
 			var lines []protocol.LogLine
-			for range rapid.IntRange(0, 40).Draw(rt, "lines") {
+			for range rapid.IntRange(0, 12).Draw(rt, "lines") {
 				// Lengths around a chunk's size, so that batches end inside, at and across chunks.
 				size := rapid.SampledFrom([]int{0, 1, 80, 5000, 64 << 10}).Draw(rt, "size")
 				line := protocol.LogLine{At: clock.Now(), Text: strings.Repeat("z", size)}

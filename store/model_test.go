@@ -225,7 +225,7 @@ func (m *machine) crash(t *rapid.T) {
 	}
 	killed := m.store
 	m.store = storetest.Kill(m.t, killed, filepath.Join(m.t.TempDir(), "after"), m.clock)
-	if err := killed.Close(); err != nil {
+	if err := errors.Join(killed.Close(), m.store.VerifyAudit(context.Background()), m.store.Integrity(context.Background())); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -233,38 +233,37 @@ func (m *machine) crash(t *rapid.T) {
 // check compares everything that the model knows with what the store says.
 func (m *machine) check(t *rapid.T) {
 	ctx := context.Background()
-	want := protocol.Ledger{}
-	for _, r := range m.model.runs {
-		run, err := m.store.Run(ctx, r.id)
-		if err != nil || run.State != r.state || run.LogLines != r.lines || (run.JobID != "") != r.job {
-			t.Fatalf("run %s is %s with %d lines and job %q (%v), the model has %+v", r.id, run.State, run.LogLines, run.JobID, err, *r)
-		}
-		if !r.state.Ended() {
-			want.Live += reservation
-			continue
-		}
-		want.Settled += r.settled
-		if r.job {
-			want.Recorded += r.settled
-		}
-		result, err := m.store.Result(ctx, r.id)
-		if result.Verification != r.verification || (err != nil) != (r.verification == "") {
-			t.Fatalf("the result of %s is %q (%v), the model has %q", r.id, result.Verification, err, r.verification)
-		}
-	}
-	got, err := m.store.Sums(ctx)
-	if err != nil || got != want {
-		t.Fatalf("the ledger is %+v (%v), the model has %+v", got, err, want)
-	}
-	if got.Committed() != m.model.committed() {
-		t.Fatalf("committed $%s, the model has $%s", got.Committed(), m.model.committed())
-	}
 	rows, _, err := m.store.Runs(ctx, protocol.RunFilter{}, protocol.Page{})
 	if err != nil || len(rows) != len(m.model.runs) {
 		t.Fatalf("%d runs (%v), the model has %d", len(rows), err, len(m.model.runs))
 	}
-	if err := m.store.VerifyAudit(ctx); err != nil {
+	results, err := m.store.Results(ctx, storetest.Challenge().ID)
+	if err != nil {
 		t.Fatal(err)
+	}
+	verification := map[string]protocol.Verification{}
+	for _, r := range results {
+		verification[r.Run] = r.Verification
+	}
+	want := protocol.Ledger{}
+	for _, run := range rows {
+		r := m.model.runs[run.RequestID]
+		if run.ID != r.id || run.State != r.state || run.LogLines != r.lines || (run.JobID != "") != r.job || verification[run.ID] != r.verification {
+			t.Fatalf("run %s is %s with %d lines, job %q and result %q; the model has %+v", run.ID, run.State, run.LogLines, run.JobID, verification[run.ID], *r)
+		}
+		switch {
+		case !r.state.Ended():
+			want.Live += reservation
+		case r.job:
+			want.Recorded += r.settled
+			fallthrough
+		default:
+			want.Settled += r.settled
+		}
+	}
+	got, err := m.store.Sums(ctx)
+	if err != nil || got != want || got.Committed() != m.model.committed() {
+		t.Fatalf("the ledger is %+v (%v), the model has %+v and committed $%s", got, err, want, m.model.committed())
 	}
 }
 

@@ -95,6 +95,7 @@ func (f sourceFlags) read(env *environ) (source, error) {
 		if err := s.open(); err != nil {
 			return s, err
 		}
+		env.say("%s: %s, %d KiB, git tree %s", f.Dir, counted(s.bundle.Files(), "file"), (s.bundle.Bytes()+1023)>>10, s.bundle.TreeID())
 	}
 	if s.req.ChallengeID == "" {
 		return s, usagef("name the challenge with --challenge, or as challenge_id in the file")
@@ -201,8 +202,13 @@ func (cmd *validateCmd) Run(ctx context.Context, env *environ) error {
 func (f sourceFlags) words() []string {
 	var words []string
 	for _, flag := range [][2]string{
-		{"--file", f.File}, {"--dir", f.Dir}, {"--challenge", f.Challenge}, {"--repo-id", f.RepoID},
-		{"--title", f.Title}, {"--notes", f.Notes}, {"--agent", f.Agent},
+		{"--file", f.File},
+		{"--dir", f.Dir},
+		{"--challenge", f.Challenge},
+		{"--repo-id", f.RepoID},
+		{"--title", f.Title},
+		{"--notes", f.Notes},
+		{"--agent", f.Agent},
 	} {
 		if flag[1] != "" {
 			words = append(words, flag[0], flag[1])

@@ -6,8 +6,9 @@
 // A client verb writes exactly one JSON document to standard output, on success
 // the API's answer byte for byte and on failure the problem, so that a program
 // never has to read prose. Everything for people goes to standard error. The
-// exceptions are verbs made for pipes: log prints a run's lines as they are
-// (with --json one object a line), and completion prints a script.
+// exceptions are verbs made for pipes: token create prints the token, log prints
+// a run's lines as they are (with --json one object a line), and completion
+// prints a script.
 //
 // # Exit codes
 //

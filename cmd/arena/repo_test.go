@@ -32,11 +32,11 @@ func topLevel() []string {
 func lines() map[string]int {
 	all := map[string]int{}
 	for line, packages := range [][]string{
-		0: {"gates/report", "configs", "migrations", "fixture", "tui/look", "tui/widget/logview", "tui/widget/timeline", "tui/widget/interval", "tui/widget/gauge"},
+		0: {"gates/report", "configs", "migrations", "fixture", "tui/look"},
 		1: {"protocol"},
 		2: {
 			"protocol/hub", "protocol/jobs", "protocol/joblog", "protocol/artifacts", "protocol/score", "protocol/leaderboard", "protocol/compose",
-			"gates", "gates/task", "gates/image", "gates/shell", "gates/pysyntax", "gates/overlap", "gates/dynamic",
+			"gates", "gates/task", "gates/image", "gates/shell", "gates/pysyntax", "gates/pysyntax/pyfacts", "gates/overlap", "gates/dynamic",
 		},
 		3: {"protocol/arena", "store", "protocol/api", "protocol/engine", "protocol/episode"},
 		4: {
@@ -56,7 +56,15 @@ func lines() map[string]int {
 	return all
 }
 
-// families may import each other on one line: gates uses its parts, tui its own.
+// lineOf is the line that a package stands on. Widgets are plain, and so on the
+// ground, unless lines says otherwise.
+func lineOf(dir string) (int, bool) {
+	line, ok := lines()[dir]
+	return line, ok || strings.HasPrefix(dir, "tui/widget/")
+}
+
+// family names the packages that may import each other on one line: gates uses
+// its parts, tui its own.
 func family(dir string) string {
 	for _, f := range []string{"gates", "tui"} {
 		if dir == f || strings.HasPrefix(dir, f+"/") {
@@ -167,7 +175,7 @@ func outside(t *testing.T, r *repository) map[string][]string {
 		for _, room := range b.rooms {
 			if p := r.packages[room]; p != nil && !b.direct {
 				for name := range r.reach(p, nil) {
-					if r.packages[name] == nil && lines()[name] == 0 && !strings.HasPrefix(name, "protocol/") {
+					if _, ours := lineOf(name); !ours && r.packages[name] == nil {
 						all[name] = true
 					}
 				}
@@ -216,16 +224,15 @@ func checkTopLevel(files fs.FS) []string {
 // between top-level folders.
 func checkLines(r *repository) []string {
 	var bad []string
-	line := lines()
 	for _, p := range r.sorted() {
-		mine, ok := line[p.dir]
+		mine, ok := lineOf(p.dir)
 		if !ok {
 			bad = append(bad, fmt.Sprintf("%s: is on no line; give it one in lines()", p.dir))
 			continue
 		}
 		own, _ := r.imports(p)
 		for _, dir := range slices.Sorted(maps.Keys(own)) {
-			other, known := line[dir]
+			other, known := lineOf(dir)
 			switch {
 			case !known: // reported above
 			case other < mine, other == mine && family(dir) != "" && family(dir) == family(p.dir):
@@ -391,7 +398,6 @@ func checkProcess(r *repository) []string {
 		"os.Exit": "return an error", "log.Fatal": "return an error", "log.Fatalf": "return an error",
 	}
 	seeded := []string{"New", "NewPCG", "NewChaCha8", "Rand", "PCG", "ChaCha8", "Source", "NewZipf", "Zipf"}
-	line := lines()
 	var bad []string
 	for _, p := range r.sorted() {
 		if top(p.dir) == "cmd" {
@@ -403,7 +409,8 @@ func checkProcess(r *repository) []string {
 				if ok && processEdges()[p.dir+" "+pkg+"."+sel] == "" {
 					bad = append(bad, fmt.Sprintf("%s: %s.%s: %s", r.at(n), pkg, sel, instead))
 				}
-				pure := line[p.dir] == 1 || line[p.dir] == 2
+				line, _ := lineOf(p.dir)
+				pure := line == 1 || line == 2
 				if pure && pkg == "math/rand/v2" && !slices.Contains(seeded, sel) {
 					bad = append(bad, fmt.Sprintf("%s: rand.%s has no seed: take a *rand.Rand", r.at(n), sel))
 				}

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,14 +32,25 @@ func TestMain(m *testing.M) {
 //	requests FILE         write what the fake arena was asked to the file
 //	elsewhere             start a server that must never be asked; ELSEWHERE
 //	                      points to it
+//	serve ARG…            start the real arena serve with the arguments.
+//	                      ARENA_URL points to it
+//	keep VAR FILE         keep a file's text, without the last newline, in a variable
+//	keep VAR FILE MEMBER  keep a member of the JSON object in a file, such as
+//	                      rows[0].rank; FILE may be stdout
 //
-// Each starts with no token and an empty home directory; CANARY is a token.
+// Each starts with no token and an empty home directory. CANARY is a token, SAMPLE
+// the sample collection.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir+"/home")
 			e.Setenv("CANARY", canary)
+			sample, err := filepath.Abs("../../fixture/collections/sample")
+			if err != nil {
+				return err
+			}
+			e.Setenv("SAMPLE", sample)
 			e.Setenv("ARENA_URL", "http://127.0.0.1:1")
 			e.Values[fakeKey{}] = new(fakeArena)
 			return nil
@@ -43,6 +60,8 @@ func TestScripts(t *testing.T) {
 			"answers":   scriptedAnswers,
 			"requests":  scriptedRequests,
 			"elsewhere": elsewhere,
+			"serve":     serve,
+			"keep":      keep,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -109,4 +128,67 @@ func elsewhere(ts *testscript.TestScript, neg bool, args []string) {
 		default:
 		}
 	})
+}
+
+// serve starts the server and reads its log until it says where it serves.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: serve ARG…")
+	}
+	cmd := exec.Command(filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], "arena"), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), []string{"HOME=" + ts.Getenv("HOME")}
+	log, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	address := make(chan string, 1)
+	done := make(chan struct{})
+	var said strings.Builder
+	go func() {
+		defer close(done)
+		for lines := bufio.NewScanner(log); lines.Scan(); {
+			said.WriteString(lines.Text() + "\n")
+			if _, url, ok := strings.Cut(lines.Text(), "msg=serving url="); ok {
+				address <- strings.Fields(url)[0]
+			}
+		}
+	}()
+	ts.Defer(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-done
+		if err := cmd.Wait(); err != nil {
+			ts.Logf("arena serve ends with %v and said:\n%s", err, said.String())
+			ts.Fatalf("arena serve did not end in order")
+		}
+	})
+	select {
+	case url := <-address:
+		ts.Setenv("ARENA_URL", url)
+	case <-done:
+		ts.Fatalf("arena serve said:\n%s", said.String())
+	}
+}
+
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: keep VAR FILE [MEMBER]")
+	}
+	text := strings.TrimSuffix(ts.ReadFile(args[1]), "\n")
+	if len(args) == 3 {
+		var v any
+		ts.Check(json.Unmarshal([]byte(text), &v))
+		for _, step := range strings.FieldsFunc(args[2], func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+			switch at := v.(type) {
+			case map[string]any:
+				v = at[step]
+			case []any:
+				i, err := strconv.Atoi(step)
+				if err != nil || i >= len(at) {
+					ts.Fatalf("%s: there is no %s", args[2], step)
+				}
+				v = at[i]
+			}
+		}
+		text = fmt.Sprint(v)
+	}
+	ts.Setenv(args[0], text)
 }

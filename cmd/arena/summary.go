@@ -151,6 +151,8 @@ func afterRun(r api.Run) []string {
 	switch {
 	case r.Result != nil:
 		return resultLines(*r.Result)
+	case r.State == protocol.RunScored && r.Stage != nil && *r.Stage == protocol.StageCollect:
+		return []string{next("runs", "--challenge", r.ChallengeID, "--run-id", r.RunID) + "   (shows the collected result)"}
 	case r.State == protocol.RunScored:
 		return []string{next("result", "collect", "--challenge", r.ChallengeID, "--run-id", r.RunID)}
 	case !r.State.Ended():

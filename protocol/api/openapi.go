@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"maps"
 	"net/http"
 	"path"
@@ -92,46 +91,6 @@ func jsonName(f reflect.StructField) string { return tagName.FindString(f.Tag.Ge
 // Schema lets the OpenAPI document say that launched is a boolean or a word.
 func (Launched) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeBoolean}, {Type: huma.TypeString, Enum: []any{string(protocol.LaunchedUnknown)}}}}
-}
-
-// Decode reads the JSON body of a route into a value of its request type. The
-// body must be one UTF-8 JSON object of bounded depth without repeated members
-// (400), and match the published schema: no unknown members, no wrong types
-// (422, naming each).
-func (s *Schemas) Decode(r Route, body []byte, into any) error {
-	value, err := parseStrict(body)
-	if err != nil {
-		return protocol.ErrMalformed.Detailf("The request body cannot be read: %s.", err)
-	}
-	var found huma.ValidateResult
-	huma.Validate(s.registry, s.requests[r.Name], huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, value, &found)
-	if len(found.Errors) > 0 {
-		return invalidBody(found.Errors)
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return protocol.ErrMalformed.Detailf("The request body cannot be read: %s.", err)
-	}
-	return nil
-}
-
-// invalidBody names every member that is wrong.
-func invalidBody(errs []error) error {
-	fields := make([]protocol.FieldError, 0, len(errs))
-	for _, err := range errs {
-		f := protocol.FieldError{Field: "body", Message: err.Error()}
-		if d, ok := err.(*huma.ErrorDetail); ok {
-			f.Message = d.Message
-			if d.Location != "" {
-				f.Field = d.Location
-			}
-		}
-		fields = append(fields, f)
-	}
-	slices.SortFunc(fields, func(a, b protocol.FieldError) int {
-		return slices.Compare([]string{a.Field, a.Message}, []string{b.Field, b.Message})
-	})
-	first := fields[0]
-	return protocol.ErrInvalid.Detailf("The request body does not have the form of this endpoint: %s %s.", first.Field, first.Message).WithFields(fields...)
 }
 
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)

@@ -51,23 +51,28 @@ func (r Route) Pattern() string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(r.Path)
 }
 
-var (
-	pageParams = []Param{
+// Query parameters that routes share.
+func pageParams() []Param {
+	return []Param{
 		{Name: "limit", Doc: "Rows to answer, 1 to 200", Integer: true},
 		{Name: "cursor", Doc: "next_cursor of the previous page"},
 	}
-	preflightParams = []Param{{Name: "environment_id", Doc: "The collection to run", Required: true}}
-	filterParams    = []Param{
+}
+
+func filterParams() []Param {
+	return []Param{
 		{Name: "challenge", Doc: "Only collections submitted to this challenge"},
 		{Name: "track", Doc: "Only collections stored on this track"},
 		{Name: "author", Doc: "Only collections of this account"},
 	}
-	runFilterParams = []Param{{Name: "environment_id", Doc: "Only runs of this collection"}}
-	logParams       = []Param{
+}
+
+func logParams() []Param {
+	return []Param{
 		{Name: "after", Doc: "Answer the lines numbered after this one", Integer: true},
-		{Name: "limit", Doc: "Lines to answer, 1 to 10000", Integer: true},
+		{Name: "limit", Doc: "Lines to answer, 1 to 5000", Integer: true},
 	}
-)
+}
 
 // Routes is every endpoint, in the order in which guides list them.
 func Routes() []Route {
@@ -75,18 +80,12 @@ func Routes() []Route {
 		get  = "GET"
 		post = "POST"
 	)
-	with := func(lists ...[]Param) []Param {
-		var all []Param
-		for _, l := range lists {
-			all = append(all, l...)
-		}
-		return all
-	}
+	only := func(p Param) []Param { return []Param{p} }
 	return []Route{
 		{Name: "whoami", Method: get, Path: "/api/whoami", Role: protocol.RoleSignedIn, Summary: "Who the arena sees behind your token.", Answer: Whoami{}},
 		{Name: "registerAgent", Method: post, Path: "/api/agents", Role: protocol.RoleSignedIn, Summary: "Register an agent id. A registration is immutable.", Request: RegisterAgent{}, Answer: Agent{}, Creates: true},
-		{Name: "listAgents", Method: get, Path: "/api/agents", Role: protocol.RolePublic, Summary: "Registered agents, newest first.", Query: pageParams, Answer: Agents{}},
-		{Name: "listMessages", Method: get, Path: "/api/board/messages", Role: protocol.RolePublic, Summary: "The shared board, newest first.", Query: pageParams, Answer: Messages{}},
+		{Name: "listAgents", Method: get, Path: "/api/agents", Role: protocol.RolePublic, Summary: "Registered agents, newest first.", Query: pageParams(), Answer: Agents{}},
+		{Name: "listMessages", Method: get, Path: "/api/board/messages", Role: protocol.RolePublic, Summary: "The shared board, newest first.", Query: pageParams(), Answer: Messages{}},
 		{Name: "postMessage", Method: post, Path: "/api/board/messages", Role: protocol.RoleSignedIn, Summary: "Post on the shared board. Repeating a request_id posts nothing twice.", Request: PostMessage{}, Answer: Message{}, Creates: true},
 
 		{Name: "listChallenges", Method: get, Path: "/api/challenges", Role: protocol.RolePublic, Summary: "Every challenge: open first, then planned, then closed.", Answer: Challenges{}},
@@ -97,15 +96,15 @@ func Routes() []Route {
 
 		{Name: "validate", Method: post, Path: "/api/environments/validate", Role: protocol.RoleSignedIn, Summary: "Validate a collection at its current commit. Stores nothing.", Request: EnvironmentRequest{}, Bundle: true, Answer: Validation{}},
 		{Name: "submit", Method: post, Path: "/api/environments", Role: protocol.RoleSignedIn, Summary: "Validate a collection and register it at its commit. Submitting the same one again answers the existing record.", Request: EnvironmentRequest{}, Bundle: true, Answer: Environment{}, Creates: true},
-		{Name: "listEnvironments", Method: get, Path: "/api/environments", Role: protocol.RolePublic, Summary: "Registered collections, newest first.", Query: with(filterParams, pageParams), Answer: Environments{}},
+		{Name: "listEnvironments", Method: get, Path: "/api/environments", Role: protocol.RolePublic, Summary: "Registered collections, newest first.", Query: append(filterParams(), pageParams()...), Answer: Environments{}},
 		{Name: "getEnvironment", Method: get, Path: "/api/environments/{id}", Role: protocol.RolePublic, Summary: "One registered collection.", Answer: Environment{}},
 
-		{Name: "preflight", Method: get, Path: "/api/challenges/{id}/runs/preflight", Role: protocol.RoleAuthor, Summary: "Every check that a launch would make. Reserves nothing.", Query: preflightParams, Answer: Preflight{}},
+		{Name: "preflight", Method: get, Path: "/api/challenges/{id}/runs/preflight", Role: protocol.RoleAuthor, Summary: "Every check that a launch would make. Reserves nothing.", Query: only(Param{Name: "environment_id", Doc: "The collection to run", Required: true}), Answer: Preflight{}},
 		{Name: "launch", Method: post, Path: "/api/challenges/{id}/runs", Role: protocol.RoleAuthor, Summary: "Start a run on the challenge's compute. Repeating the identical request never starts a second one.", Request: LaunchRequest{}, Answer: Run{}, Creates: true},
-		{Name: "listRuns", Method: get, Path: "/api/challenges/{id}/runs", Role: protocol.RolePublic, Summary: "Run requests and runs of a challenge, newest first.", Query: with(runFilterParams, pageParams), Answer: Runs{}},
+		{Name: "listRuns", Method: get, Path: "/api/challenges/{id}/runs", Role: protocol.RolePublic, Summary: "Run requests and runs of a challenge, newest first.", Query: append(only(Param{Name: "environment_id", Doc: "Only runs of this collection"}), pageParams()...), Answer: Runs{}},
 		{Name: "getRun", Method: get, Path: "/api/challenges/{id}/runs/{run}", Role: protocol.RolePublic, Summary: "One run: state, stage, reason, counts per stage, and its result once collected.", Answer: Run{}},
 		{Name: "cancel", Method: post, Path: "/api/challenges/{id}/runs/{run}/cancel", Role: protocol.RoleAuthor, Summary: "Ask the provider to stop a run. Repeating it is harmless.", Answer: Run{}},
-		{Name: "readLog", Method: get, Path: "/api/challenges/{id}/runs/{run}/log", Role: protocol.RoleEditor, Summary: "Numbered lines of the job log. With Accept: text/event-stream it follows the log; the event id is the line number.", Query: logParams, Answer: Log{}, Stream: true},
+		{Name: "readLog", Method: get, Path: "/api/challenges/{id}/runs/{run}/log", Role: protocol.RoleEditor, Summary: "Numbered lines of the job log. With Accept: text/event-stream it follows the log; the event id is the line number.", Query: logParams(), Answer: Log{}, Stream: true},
 		{Name: "listAttempts", Method: get, Path: "/api/challenges/{id}/runs/{run}/attempts", Role: protocol.RoleAuthor, Summary: "Gate and training attempts of a run.", Answer: Attempts{}},
 		{Name: "getAttempt", Method: get, Path: "/api/challenges/{id}/runs/{run}/attempts/{n}", Role: protocol.RoleAuthor, Summary: "One attempt with its transcript and verifier output.", Answer: Attempt{}},
 		{Name: "collect", Method: post, Path: "/api/challenges/{id}/runs/{run}/collect", Role: protocol.RoleAuthor, Summary: "Recompute a scored run's result from its evidence and store it for review.", Answer: Result{}, Creates: true},
@@ -113,11 +112,11 @@ func Routes() []Route {
 		{Name: "leaderboard", Method: get, Path: "/api/challenges/{id}/leaderboard", Role: protocol.RolePublic, Summary: "Collections ranked on the mean of their accepted runs.", Answer: Leaderboard{}},
 		{Name: "getGates", Method: get, Path: "/api/challenges/{id}/environments/{env}/gates", Role: protocol.RolePublic, Summary: "What the static gates found, and the verdict of the dynamic ones.", Answer: Gates{}},
 
-		{Name: "arenaJobs", Method: get, Path: "/api/arena/jobs", Role: protocol.RolePublic, Summary: "The reservation ledger, newest first.", Query: pageParams, Answer: ArenaJobs{}},
+		{Name: "arenaJobs", Method: get, Path: "/api/arena/jobs", Role: protocol.RolePublic, Summary: "The reservation ledger, newest first.", Query: pageParams(), Answer: ArenaJobs{}},
 		{Name: "arenaBudget", Method: get, Path: "/api/arena/budget", Role: protocol.RolePublic, Summary: "The compute cap, what is committed and what remains.", Answer: Budget{}},
-		{Name: "listJobs", Method: get, Path: "/api/jobs", Role: protocol.RolePublic, Summary: "Every job with its purpose and cost, and the budget that launches are checked against.", Query: pageParams, Answer: Jobs{}},
+		{Name: "listJobs", Method: get, Path: "/api/jobs", Role: protocol.RolePublic, Summary: "Every job with its purpose and cost, and the budget that launches are checked against.", Query: pageParams(), Answer: Jobs{}},
 
-		{Name: "events", Method: get, Path: "/api/events", Role: protocol.RolePublic, Summary: "Server-sent events of what changes; resumes after Last-Event-ID.", Content: ContentEvents},
+		{Name: "events", Method: get, Path: "/api/events", Role: protocol.RolePublic, Summary: "Server-sent events of what changes; resumes after Last-Event-ID.", Query: only(Param{Name: "after", Doc: "Send the events after this one; the header Last-Event-ID goes before", Integer: true}), Content: ContentEvents},
 		{Name: "version", Method: get, Path: "/api/version", Role: protocol.RolePublic, Summary: "Build fingerprint of the running arena.", Answer: Version{}},
 		{Name: "healthz", Method: get, Path: "/healthz", Role: protocol.RolePublic, Summary: "The process is alive.", Answer: HealthStatus{}},
 		{Name: "readyz", Method: get, Path: "/readyz", Role: protocol.RolePublic, Summary: "Migrations are done and the disk takes writes.", Answer: HealthStatus{}},

@@ -2,12 +2,92 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
+
+	"github.com/posttrainarena/arena/protocol"
 )
+
+// Decode reads the JSON body of a route into a value of its request type. The
+// body must be one UTF-8 JSON object of bounded depth without repeated members
+// (400), and match the published schema: no unknown members, no wrong types
+// (422, naming each).
+func (s *Schemas) Decode(r Route, body []byte, into any) error {
+	value, err := parseStrict(body)
+	if err != nil {
+		return protocol.ErrMalformed.Detailf("The request body cannot be read: %s.", err)
+	}
+	schema := s.requests[r.Name]
+	object, isObject := value.(map[string]any)
+	bad := wrongMembers(s.registry.SchemaFromRef(schema.Ref), object)
+	var found huma.ValidateResult
+	huma.Validate(s.registry, schema, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, value, &found)
+	for _, err := range found.Errors {
+		// About an object as a whole there is nothing to find but a member that is
+		// missing, which wrongMembers names by itself.
+		if f := fieldError(err); !isObject || f.Field != wholeBody {
+			bad = append(bad, f)
+		}
+	}
+	if len(bad) > 0 {
+		return invalidBody(bad)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return protocol.ErrMalformed.Detailf("The request body cannot be read: %s.", err)
+	}
+	return nil
+}
+
+// wrongMembers names the members that an object has and must not have, and those
+// that it lacks. Names are compared letter by letter, which neither the validator
+// nor the decoder does.
+func wrongMembers(schema *huma.Schema, object map[string]any) []protocol.FieldError {
+	var bad []protocol.FieldError
+	for name := range object {
+		if schema.Properties[name] == nil {
+			bad = append(bad, protocol.FieldError{Field: name, Message: validation.MsgUnexpectedProperty})
+		}
+	}
+	for _, name := range schema.Required {
+		if _, ok := object[name]; !ok && object != nil {
+			bad = append(bad, protocol.FieldError{Field: name, Message: "is required"})
+		}
+	}
+	return bad
+}
+
+const (
+	wholeBody = "body" // the field of a finding about no member in particular
+	maxFields = 50     // wrong members that one answer names
+)
+
+// fieldError is a finding of the validator.
+func fieldError(err error) protocol.FieldError {
+	d, ok := err.(*huma.ErrorDetail)
+	if !ok {
+		return protocol.FieldError{Field: wholeBody, Message: err.Error()}
+	}
+	return protocol.FieldError{Field: cmp.Or(d.Location, wholeBody), Message: d.Message}
+}
+
+// invalidBody names every member that is wrong, once.
+func invalidBody(fields []protocol.FieldError) error {
+	slices.SortFunc(fields, func(a, b protocol.FieldError) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Message, b.Message))
+	})
+	fields = slices.Compact(fields)
+	first := fields[0]
+	return protocol.ErrInvalid.Detailf("The request body does not have the form of this endpoint: %.80s %s.", first.Field, first.Message).
+		WithFields(fields[:min(len(fields), maxFields)]...)
+}
 
 // maxDepth bounds how deep a request body may nest. No request needs more than
 // three levels.

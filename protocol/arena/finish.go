@@ -15,10 +15,13 @@ import (
 // finish keeps what an ended job uploaded, decides how the run ended, and
 // settles the ledger. Every step can be repeated: a crash in between makes the
 // next watcher do it again to the same effect.
-func (s *Service) finish(ctx context.Context, run protocol.Run, provider jobs.Provider, job jobs.Job, fold *folding) error {
+func (s *Service) finish(ctx context.Context, runID string, provider jobs.Provider, job jobs.Job, fold *folding) error {
+	run, err := s.Run(ctx, runID) // with the cancel that somebody may have asked for meanwhile
+	if err != nil {
+		return err
+	}
 	uploaded := fs.FS(nil)
 	if job.Status != jobs.Deleted {
-		var err error
 		if uploaded, err = provider.Artifacts(ctx, job.ID); err != nil {
 			return fmt.Errorf("open the artifacts of job %s: %w", job.ID, err)
 		}
@@ -31,7 +34,7 @@ func (s *Service) finish(ctx context.Context, run protocol.Run, provider jobs.Pr
 		}
 	}
 	end := s.ending(run, job, fold, uploaded)
-	run, err := s.Store.Finish(ctx, protocol.Actor{Name: protocol.ActorArena}, run.ID, end)
+	run, err = s.Store.Finish(ctx, protocol.Actor{Name: protocol.ActorArena}, run.ID, end)
 	if err != nil {
 		return err
 	}

@@ -15,27 +15,25 @@ func (s *Service) Reconcile(ctx context.Context) error {
 	return s.reconcile(ctx, 0)
 }
 
-// Watch follows live jobs and looks after unconfirmed launches until ctx ends,
-// then waits for its goroutines.
+// Watch follows live jobs, repeats cancels that the provider may not have heard,
+// and looks after unconfirmed launches until ctx ends, then waits for its
+// goroutines.
 func (s *Service) Watch(ctx context.Context) error {
 	s.watchers.mu.Lock()
 	s.watchers.ctx = ctx
 	s.watchers.mu.Unlock()
 	defer s.watchers.wg.Wait()
-	if err := s.reconcile(ctx, 0); err != nil && ctx.Err() == nil {
-		s.Logger.Error("reconciling failed", "error", err)
-	}
 	tick := time.NewTicker(s.Timing.Reconcile)
 	defer tick.Stop()
 	for {
+		// A launch in progress has a moment to finish before it is looked into.
+		if err := s.reconcile(ctx, 2*s.Timing.ProviderCall); err != nil && ctx.Err() == nil {
+			s.Logger.Error("reconciling failed", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			// A launch in progress has a moment to finish before it is looked into.
-			if err := s.reconcile(ctx, 2*s.Timing.ProviderCall); err != nil && ctx.Err() == nil {
-				s.Logger.Error("reconciling failed", "error", err)
-			}
 		}
 	}
 }
@@ -50,6 +48,9 @@ func (s *Service) reconcile(ctx context.Context, grace time.Duration) error {
 		switch {
 		case run.JobID != "":
 			s.follow(run)
+			if run.CancelAsked != nil {
+				s.stopJob(ctx, run)
+			}
 		case s.now().Sub(run.CreatedAt) >= grace:
 			s.settleUnconfirmed(ctx, run)
 		}

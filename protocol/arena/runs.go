@@ -210,6 +210,7 @@ func (s *Service) RunOn(ctx context.Context, challenge, runID string) (protocol.
 // Cancel asks the provider to stop a run. It is idempotent: an ended run is
 // returned as it is. The run becomes canceled when the provider confirms it.
 func (s *Service) Cancel(ctx context.Context, who protocol.Identity, by protocol.Actor, challenge, runID string) (protocol.Run, error) {
+	ctx = context.WithoutCancel(ctx) // as in Launch
 	run, err := s.RunOn(ctx, challenge, runID)
 	if err != nil {
 		return run, err
@@ -228,17 +229,23 @@ func (s *Service) Cancel(ctx context.Context, who protocol.Identity, by protocol
 	if run.JobID == "" {
 		return s.cancelUnstarted(ctx, by, run)
 	}
-	call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
-	defer cancel()
+	s.stopJob(ctx, run)
+	return run, nil
+}
+
+// stopJob passes a cancel on to the provider. The request is on record, so one
+// that the provider did not hear is repeated by Watch until the job has ended.
+func (s *Service) stopJob(ctx context.Context, run protocol.Run) {
 	provider := s.Providers[run.Provider]
 	if provider == nil {
-		return run, protocol.ErrProviderAway.Detailf("Provider %s is not set up. The cancel is on record and will be sent when it is.", run.Provider)
+		s.Logger.Warn("a cancel waits for its provider to be set up", "run", run.ID, "provider", run.Provider)
+		return
 	}
-	if err := provider.Cancel(call, run.JobID); err != nil {
-		// The request is on record; the watcher repeats it until the provider hears it.
+	ctx, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
+	defer cancel()
+	if err := provider.Cancel(ctx, run.JobID); err != nil && !errors.Is(err, jobs.ErrNoJob) {
 		s.Logger.Warn("the provider did not take a cancel", "run", run.ID, "error", err)
 	}
-	return run, nil
 }
 
 // cancelUnstarted cancels a run whose job was never confirmed: proved absent,
@@ -246,19 +253,23 @@ func (s *Service) Cancel(ctx context.Context, who protocol.Identity, by protocol
 func (s *Service) cancelUnstarted(ctx context.Context, by protocol.Actor, run protocol.Run) (protocol.Run, error) {
 	v, err, _ := s.launches.Do(run.ID, func() (any, error) {
 		provider := s.Providers[run.Provider]
+		away := protocol.ErrProviderAway.Detailf("The compute provider cannot be reached right now. The cancel is on record and is passed on as soon as it can be.")
 		if provider == nil {
-			return run, protocol.ErrProviderAway
+			return run, away
 		}
 		adopted, found, err := s.adopt(ctx, by, run, provider)
 		if err != nil {
-			return run, protocol.ErrProviderAway.Because(err)
+			return run, away.Because(err)
 		}
 		if found {
-			return adopted, provider.Cancel(ctx, adopted.JobID)
+			return adopted, nil
 		}
 		return s.Store.LaunchRefused(ctx, by, run.ID, "Canceled before a job was started; nothing was spent.", protocol.FaultCanceled)
 	})
 	s.events.wake()
 	out, _ := v.(protocol.Run)
+	if err == nil && out.JobID != "" {
+		s.stopJob(ctx, out)
+	}
 	return out, err
 }

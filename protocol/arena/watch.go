@@ -1,9 +1,12 @@
 package arena
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,17 +29,15 @@ const maxRetry = time.Minute
 func (s *Service) watch(ctx context.Context, runID string) {
 	pause := s.Timing.Retry
 	for ctx.Err() == nil {
-		progressed, err := s.watchOnce(ctx, runID)
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil {
+		answered, err := s.watchOnce(ctx, runID)
+		if err == nil || ctx.Err() != nil {
 			return
 		}
 		s.Logger.Warn("following a run was interrupted", "run", runID, "error", err, "retry_in", pause)
-		s.markUnreachable(ctx, runID)
-		if progressed {
+		if answered {
 			pause = s.Timing.Retry
+		} else {
+			s.markUnreachable(ctx, runID)
 		}
 		select {
 		case <-ctx.Done():
@@ -49,7 +50,7 @@ func (s *Service) watch(ctx context.Context, runID string) {
 
 // watchOnce follows the job from where the stored log ends. A nil error means
 // that the run has ended. The boolean says that the provider answered.
-func (s *Service) watchOnce(ctx context.Context, runID string) (progressed bool, err error) {
+func (s *Service) watchOnce(ctx context.Context, runID string) (answered bool, err error) {
 	run, err := s.Run(ctx, runID)
 	if err != nil || run.State.Ended() {
 		return false, err
@@ -58,10 +59,16 @@ func (s *Service) watchOnce(ctx context.Context, runID string) (progressed bool,
 	if provider == nil {
 		return false, fmt.Errorf("provider %s is not set up", run.Provider)
 	}
-	if run.CancelAsked != nil {
-		if err := s.call(ctx, func(ctx context.Context) error { return provider.Cancel(ctx, run.JobID) }); err != nil && !errors.Is(err, jobs.ErrNoJob) {
-			return false, fmt.Errorf("repeat the cancel of job %s: %w", run.JobID, err)
+	if run.UnreachableFrom != nil {
+		// A job that is quiet for long prints nothing that would show that the
+		// provider is back.
+		if _, err := s.inspect(ctx, provider, run); err != nil {
+			return false, err
 		}
+		if err := s.Store.Unreachable(ctx, run.ID, nil); err != nil {
+			return true, err
+		}
+		s.events.wake()
 	}
 	fold, err := s.resumeFold(ctx, run)
 	if err != nil {
@@ -71,27 +78,35 @@ func (s *Service) watchOnce(ctx context.Context, runID string) (progressed bool,
 	if err := f.readLog(ctx, provider); err != nil {
 		return f.stored > 0, err
 	}
-	var job jobs.Job
-	err = s.call(ctx, func(ctx context.Context) error {
-		job, err = provider.Inspect(ctx, run.JobID)
-		return err
-	})
+	job, err := s.inspect(ctx, provider, run)
 	switch {
-	case errors.Is(err, jobs.ErrNoJob):
-		job = jobs.Job{ID: run.JobID, Status: jobs.Deleted, EndedAt: s.now()}
 	case err != nil:
-		return true, fmt.Errorf("inspect job %s: %w", run.JobID, err)
+		return f.stored > 0, err
 	case !job.Status.Ended():
 		return true, fmt.Errorf("the log of job %s ended while it is %s", run.JobID, job.Status)
 	}
-	return true, s.finish(ctx, f.run, provider, job, fold)
+	return true, s.finish(ctx, run.ID, provider, job, fold)
 }
 
-// call makes one call to a provider within its time limit.
-func (s *Service) call(ctx context.Context, f func(context.Context) error) error {
+// inspect asks what became of a run's job. One that the provider does not have
+// any more is deleted; nobody can say what it cost, so it is billed until now and
+// at most until its limit.
+func (s *Service) inspect(ctx context.Context, provider jobs.Provider, run protocol.Run) (jobs.Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
 	defer cancel()
-	return f(ctx)
+	job, err := provider.Inspect(ctx, run.JobID)
+	switch {
+	case errors.Is(err, jobs.ErrNoJob):
+		job = jobs.Job{ID: run.JobID, Status: jobs.Deleted, EndedAt: s.now()}
+		if run.StartedAt != nil {
+			job.Billed = min(job.EndedAt.Sub(*run.StartedAt), run.Timeout)
+		}
+		return job, nil
+	case err != nil:
+		return job, fmt.Errorf("inspect job %s: %w", run.JobID, err)
+	default:
+		return job, nil
+	}
 }
 
 // resumeFold loads the log fold of a run where the stored log ends.
@@ -104,20 +119,42 @@ func (s *Service) resumeFold(ctx context.Context, run protocol.Run) (*folding, e
 	if err != nil {
 		return nil, err
 	}
-	if cursor.Fold == nil {
-		return &folding{State: joblog.New(expect), position: cursor.Position}, nil
-	}
-	state, err := joblog.Load(expect, cursor.Fold)
+	fold, err := loadFolding(expect, cursor)
 	if err != nil {
 		return nil, fmt.Errorf("resume the log fold of %s: %w", run.ID, err)
 	}
-	return &folding{State: state, position: cursor.Position}, nil
+	return fold, nil
 }
 
-// folding is a log fold with the provider's position after its last line.
+// folding is a log fold with the lines that it has taken.
 type folding struct {
 	*joblog.State
-	position int64
+	taken  window
+	stored int64 // the position that the store has; it grows with every batch
+}
+
+// savedFolding is a folding as a cursor keeps it. Lines that were late when the
+// arena stopped are asked for again, because reading resumes at the window's
+// floor.
+type savedFolding struct {
+	Taken window          `json:"taken"`
+	State json.RawMessage `json:"state"`
+}
+
+func loadFolding(expect joblog.Expect, cursor protocol.LogCursor) (*folding, error) {
+	if cursor.Fold == nil {
+		return &folding{State: joblog.New(expect)}, nil
+	}
+	var saved savedFolding
+	if err := json.Unmarshal(cursor.Fold, &saved); err != nil {
+		return nil, err
+	}
+	state, err := joblog.Load(expect, saved.State)
+	return &folding{State: state, taken: saved.Taken, stored: cursor.Position}, err
+}
+
+func (f *folding) save() ([]byte, error) {
+	return json.Marshal(savedFolding{Taken: f.taken, State: f.Save()})
 }
 
 // expect is what a run's log may speak of: the evaluated sealed tasks and the
@@ -145,19 +182,23 @@ func (s *Service) expect(ctx context.Context, run protocol.Run) (joblog.Expect, 
 	}, nil
 }
 
-// logBatch is how many lines are stored at a time at most.
-const logBatch = 200
-
-// maxLine bounds one stored line of log, in bytes.
-const maxLine = 1 << 20
+const (
+	// logBatch is how many lines are stored at a time at most.
+	logBatch = 200
+	// logHeld is how many of the newest lines wait for the next batch when one is
+	// full: what belongs before them may still be on its way.
+	logHeld = 50
+	// maxLine bounds one stored line of log, in bytes.
+	maxLine = 1 << 20
+)
 
 // follower reads the log of one job into the store.
 type follower struct {
 	service *Service
 	run     protocol.Run
 	fold    *folding
-	batch   []protocol.LogLine
-	stored  int // lines stored by this follower
+	pending []jobs.Line // taken and not stored yet
+	stored  int         // lines stored by this follower
 }
 
 // readLog stores the job's lines as they come, until the job's log ends. Lines
@@ -169,7 +210,7 @@ func (f *follower) readLog(ctx context.Context, provider jobs.Provider) error {
 	ended := make(chan error, 1)
 	go func() {
 		defer close(lines)
-		ended <- pump(ctx, provider, f.run.JobID, f.fold.position, lines)
+		ended <- pump(ctx, provider, f.run.JobID, f.fold.taken.Floor, lines)
 	}()
 	defer func() { // never leave the pump behind
 		cancel()
@@ -178,22 +219,24 @@ func (f *follower) readLog(ctx context.Context, provider jobs.Provider) error {
 	}()
 	var flush <-chan time.Time
 	for {
+		held := 0
 		select {
 		case line, open := <-lines:
 			if !open {
-				return errors.Join(f.flush(ctx), <-ended)
+				return errors.Join(f.flush(ctx, 0), <-ended)
 			}
 			f.take(line)
-			if len(f.batch) < logBatch {
+			if len(f.pending) < logBatch {
 				if flush == nil {
 					flush = time.After(f.service.Timing.LogFlush)
 				}
 				continue
 			}
+			held = logHeld
 		case <-flush:
 		}
 		flush = nil
-		if err := f.flush(ctx); err != nil {
+		if err := f.flush(ctx, held); err != nil {
 			return err
 		}
 	}
@@ -217,41 +260,53 @@ func pump(ctx context.Context, provider jobs.Provider, job string, after int64, 
 	return ctx.Err()
 }
 
-// take folds one line, unless it was read before.
+// take keeps a line for the next flush, unless it was stored before.
 func (f *follower) take(line jobs.Line) {
-	if line.Position <= f.fold.position {
-		return
+	if !f.fold.taken.has(line.Position) {
+		f.pending = append(f.pending, line)
 	}
-	text := line.Text
-	if len(text) > maxLine {
-		text = text[:maxLine]
-	}
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	f.fold.FoldText(line.At, text)
-	f.fold.position = line.Position
-	f.batch = append(f.batch, protocol.LogLine{At: line.At, Text: text})
 }
 
-// flush stores what was taken, with the fold's state after it.
-func (f *follower) flush(ctx context.Context) error {
-	if len(f.batch) == 0 {
+// flush folds and stores the pending lines in the order of their positions, but
+// for the newest held of them.
+func (f *follower) flush(ctx context.Context, held int) error {
+	slices.SortStableFunc(f.pending, func(a, b jobs.Line) int { return cmp.Compare(a.Position, b.Position) })
+	f.pending = slices.CompactFunc(f.pending, func(a, b jobs.Line) bool { return a.Position == b.Position })
+	n := len(f.pending) - held
+	if n <= 0 {
 		return nil
 	}
+	lines := make([]protocol.LogLine, 0, n)
+	for _, line := range f.pending[:n] {
+		text := strings.ToValidUTF8(line.Text[:min(len(line.Text), maxLine)], "\uFFFD")
+		f.fold.FoldText(line.At, text)
+		f.fold.taken.add(line.Position)
+		lines = append(lines, protocol.LogLine{At: line.At, Text: text})
+	}
+	f.pending = slices.Delete(f.pending, 0, n)
+	return f.store(ctx, lines)
+}
+
+// store appends folded lines to the run's log, with the fold's state after them.
+func (f *follower) store(ctx context.Context, lines []protocol.LogLine) error {
+	saved, err := f.fold.save()
+	if err != nil {
+		return fmt.Errorf("save the log fold of %s: %w", f.run.ID, err)
+	}
+	// Late lines alone do not reach a new position, but they are a new batch.
+	position := max(f.fold.taken.last(), f.fold.stored+1)
 	s, before := f.service, f.run
 	run, err := s.Store.AppendLog(ctx, f.run.ID, protocol.LogBatch{
-		Lines: f.batch, Position: f.fold.position, Fold: f.fold.Save(), Progress: f.fold.Progress(), Stage: f.fold.Stage(), Status: string(jobs.Running),
+		Lines: lines, Position: position, Fold: saved, Progress: f.fold.Progress(), Stage: f.fold.Stage(), Status: string(jobs.Running),
 	})
 	if err != nil {
 		return fmt.Errorf("store the log of %s: %w", f.run.ID, err)
 	}
-	f.stored += len(f.batch)
-	f.run, f.batch = run, nil
+	f.stored += len(lines)
+	f.run, f.fold.stored = run, position
 	s.logs.wake(run.ID)
 	if run.State != before.State || run.Stage != before.Stage {
 		s.events.wake()
-	}
-	if before.UnreachableFrom != nil {
-		return s.Store.Unreachable(ctx, run.ID, nil)
 	}
 	return nil
 }
@@ -266,4 +321,5 @@ func (s *Service) markUnreachable(ctx context.Context, runID string) {
 	if err := s.Store.Unreachable(ctx, runID, &now); err != nil {
 		s.Logger.Warn("could not record that the provider does not answer", "run", runID, "error", err)
 	}
+	s.events.wake()
 }

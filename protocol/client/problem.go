@@ -25,17 +25,6 @@ var (
 	ErrStreamEvent = &protocol.Error{Kind: protocol.KindBadGateway, Code: "bad-event", Detail: "The stream holds an event that cannot be read."}
 )
 
-// Made reports whether code is that of a failure which this package found by
-// itself, so that no arena answered with it.
-func Made(code string) bool {
-	for _, e := range []*protocol.Error{ErrBaseURL, ErrName, ErrNetwork, ErrProxy, ErrRedirect, ErrNotArena, ErrAnswerSize, ErrBundleRead, ErrStreamEvent} {
-		if e.Code == code {
-			return true
-		}
-	}
-	return false
-}
-
 // AnswerError is a problem that the arena answered with.
 type AnswerError struct {
 	Problem *protocol.Error

@@ -42,8 +42,14 @@ func (c *call) by() protocol.Actor       { return protocol.Actor{Name: c.who.Nam
 func (c *call) deadline(d time.Duration) {
 	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(d))
 }
-func (c *call) readWithin(d time.Duration) {
-	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(d))
+
+// readWithin bounds how long the body may take, until the returned function is
+// called. Left in place, the limit would end the request while its handler works:
+// the server goes on reading to notice when the client hangs up.
+func (c *call) readWithin(d time.Duration) (done func()) {
+	control := http.NewResponseController(c.w)
+	_ = control.SetReadDeadline(time.Now().Add(d))
+	return func() { _ = control.SetReadDeadline(time.Time{}) }
 }
 
 // Time limits of one request's parts. They bound slow clients, not slow work.
@@ -58,7 +64,7 @@ func (c *call) body(into any) error {
 	if err := c.wantType(api.ContentJSON); err != nil {
 		return err
 	}
-	c.readWithin(readBody)
+	defer c.readWithin(readBody)()
 	limit := c.server.MaxJSON
 	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	if err != nil {
@@ -73,7 +79,15 @@ func (c *call) decode(raw []byte, into any) error {
 	if err := refuseSecrets(string(raw)); err != nil {
 		return err
 	}
-	return c.server.schemas.Decode(c.route, raw, into)
+	if err := c.server.schemas.Decode(c.route, raw, into); err != nil {
+		return err
+	}
+	// A token that was spelled with escapes shows only now.
+	plain, err := json.Marshal(into)
+	if err != nil {
+		return err
+	}
+	return refuseSecrets(string(plain))
 }
 
 func (c *call) wantType(want string) error {
@@ -127,7 +141,7 @@ func (c *call) answer(status int, v any) error {
 func (c *call) bytes(status int, contentType string, raw []byte) error {
 	h := c.w.Header()
 	c.deadline(writeJSON)
-	if c.r.Method == http.MethodGet {
+	if c.r.Method != http.MethodPost {
 		sum := sha256.Sum256(raw)
 		tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:15]) + `"`
 		h.Set("ETag", tag)

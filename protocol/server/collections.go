@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -58,9 +59,10 @@ func (c *call) withSubmission(do func(arena.Submission) error) error {
 		}
 		return do(submissionFrom(req, nil))
 	}
-	c.readWithin(readBundle)
+	done := c.readWithin(readBundle)
 	c.deadline(readBundle + writeJSON)
 	req, upload, err := c.readBundle(multipart.NewReader(http.MaxBytesReader(c.w, c.r.Body, c.maxUpload()), params["boundary"]))
+	done()
 	defer func() { _ = upload.Release() }()
 	if err != nil {
 		return err
@@ -117,6 +119,9 @@ func (c *call) readBundle(parts *multipart.Reader) (api.EnvironmentRequest, *hub
 
 func (c *call) nextPart(parts *multipart.Reader, name string) (*multipart.Part, error) {
 	part, err := parts.NextPart()
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, bodyError(err, c.maxUpload())
+	}
 	if err != nil {
 		return nil, protocol.ErrMalformed.Detailf("The multipart body has no part %q: send the JSON in the part request, then the tar stream in the part bundle.", name).Because(err)
 	}

@@ -11,7 +11,7 @@ import (
 // Lines of log that one JSON answer holds.
 const (
 	defaultLogLines = 1000
-	maxLogLines     = 10_000
+	maxLogLines     = 5000 // what one read of the store gives
 )
 
 func (s *Server) readLog(c *call) error {

@@ -31,7 +31,7 @@ func newMetrics(service *arena.Service) *metrics {
 		}, []string{"route"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "arena_event_streams", Help: "Open event streams."}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, m.streams, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &ledgerCollector{service: service})
+	m.registry.MustRegister(m.requests, m.seconds, m.streams, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newLedgerCollector(service))
 	return m
 }
 
@@ -49,12 +49,17 @@ func (s *Server) serveMetrics(c *call) error {
 }
 
 // ledgerCollector reports the ledger as of the moment it is read.
-type ledgerCollector struct{ service *arena.Service }
+type ledgerCollector struct {
+	service *arena.Service
+	desc    *prometheus.Desc
+}
 
-var ledgerDesc = prometheus.NewDesc("arena_ledger_usd", "The compute ledger in US dollars, by part.", []string{"part"}, nil)
+func newLedgerCollector(service *arena.Service) *ledgerCollector {
+	return &ledgerCollector{service, prometheus.NewDesc("arena_ledger_usd", "The compute ledger in US dollars, by part.", []string{"part"}, nil)}
+}
 
 // Describe names the one metric.
-func (l *ledgerCollector) Describe(ch chan<- *prometheus.Desc) { ch <- ledgerDesc }
+func (l *ledgerCollector) Describe(ch chan<- *prometheus.Desc) { ch <- l.desc }
 
 // Collect reads the ledger.
 func (l *ledgerCollector) Collect(ch chan<- prometheus.Metric) {
@@ -62,13 +67,13 @@ func (l *ledgerCollector) Collect(ch chan<- prometheus.Metric) {
 	defer cancel()
 	ledger, err := l.service.Budget(ctx)
 	if err != nil {
-		ch <- prometheus.NewInvalidMetric(ledgerDesc, err)
+		ch <- prometheus.NewInvalidMetric(l.desc, err)
 		return
 	}
 	for part, amount := range map[string]protocol.Micros{
 		"cap": ledger.Cap, "prior": ledger.Prior, "settled": ledger.Settled, "reserved": ledger.Live,
 		"recorded": ledger.Recorded, "committed": ledger.Committed(), "remaining": ledger.Remaining(),
 	} {
-		ch <- prometheus.MustNewConstMetric(ledgerDesc, prometheus.GaugeValue, float64(amount)/float64(protocol.Dollar), part)
+		ch <- prometheus.MustNewConstMetric(l.desc, prometheus.GaugeValue, float64(amount)/float64(protocol.Dollar), part)
 	}
 }

@@ -59,16 +59,17 @@ func refuseSecrets(text string) error {
 	return nil
 }
 
-// refuseSecretURL returns ErrTokenPlace when a URL carries a token.
+// refuseSecretURL returns ErrTokenPlace when a URL carries a token. The query is
+// looked at as it came too: parsing drops what it cannot read.
 func refuseSecretURL(r *http.Request) error {
-	if err := refuseSecrets(r.URL.Path); err != nil {
+	if err := refuseSecrets(r.URL.Path + " " + r.URL.RawQuery); err != nil {
 		return err
 	}
 	for name, values := range r.URL.Query() {
 		if secretParams.MatchString(name) {
 			return protocol.ErrTokenPlace
 		}
-		for _, v := range values {
+		for _, v := range append(values, name) {
 			if err := refuseSecrets(v); err != nil {
 				return err
 			}

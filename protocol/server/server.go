@@ -104,13 +104,17 @@ func (s *Server) register(router *httprouter.Router) error {
 		if route.Name == "preflight" {
 			continue
 		}
-		router.Handle(route.Method, route.Pattern(), func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+		handle := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 			route := route
 			if route.Name == "getRun" && ps.ByName("run") == reservedRun {
 				route = routes["preflight"]
 			}
 			s.serve(w, r, route, ps, handlers[route.Name])
-		})
+		}
+		router.Handle(route.Method, route.Pattern(), handle)
+		if route.Method == http.MethodGet { // HEAD is GET without its body (RFC 9110, 9.3.2)
+			router.Handle(http.MethodHead, route.Pattern(), handle)
+		}
 	}
 	return nil
 }

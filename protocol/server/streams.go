@@ -36,6 +36,9 @@ func (c *call) openStream() (*stream, error) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	c.w.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodHead { // there is no body to follow
+		stop()
+	}
 	c.server.metrics.streams.Inc()
 	return s, s.send(": open\n\n")
 }
