@@ -17,7 +17,7 @@ func TestRegisterAgent(t *testing.T) {
 	s, clock := storetest.Open(t)
 	scout := protocol.Agent{ID: "scout-1", Owner: "ada", Description: "looks around", Model: "m", Harness: "h"}
 
-	first, existing, err := s.RegisterAgent(ctx, ada, scout)
+	first, existing, err := s.RegisterAgent(ctx, ada(), scout)
 	if err != nil || existing {
 		t.Fatalf("first registration: existing %t, %v", existing, err)
 	}
@@ -33,19 +33,19 @@ func TestRegisterAgent(t *testing.T) {
 	other, changed := scout, scout
 	other.Owner, changed.Model = "eve", "another"
 	nothing(t, s, func() {
-		again, existing, err := s.RegisterAgent(ctx, ada, scout)
+		again, existing, err := s.RegisterAgent(ctx, ada(), scout)
 		if err != nil || !existing || !again.CreatedAt.Equal(first.CreatedAt) {
 			t.Errorf("the same again: %+v, existing %t, %v", again, existing, err)
 		}
-		_, _, err = s.RegisterAgent(ctx, eve, other)
+		_, _, err = s.RegisterAgent(ctx, eve(), other)
 		wantError(t, err, protocol.ErrAgentTaken)
-		_, _, err = s.RegisterAgent(ctx, ada, changed)
+		_, _, err = s.RegisterAgent(ctx, ada(), changed)
 		wantError(t, err, protocol.ErrAgentChanged)
 		_, err = s.Agent(ctx, "nobody")
 		wantError(t, err, protocol.ErrNotFound)
 	})
 
-	if _, _, err := s.RegisterAgent(ctx, eve, protocol.Agent{ID: "raven", Owner: "eve"}); err != nil {
+	if _, _, err := s.RegisterAgent(ctx, eve(), protocol.Agent{ID: "raven", Owner: "eve"}); err != nil {
 		t.Fatal(err)
 	}
 	for owner, want := range map[string][]string{"": {"raven", "scout-1"}, "ada": {"scout-1"}, "zoe": nil} {
@@ -66,7 +66,7 @@ func TestTokensAreKnownByHashUntilRevoked(t *testing.T) {
 	hash := func(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
 	create := func(id, name, secret string, editor bool) {
 		t.Helper()
-		if err := s.CreateToken(ctx, ada, protocol.Token{ID: id, Name: name, Editor: editor}, hash(secret)); err != nil {
+		if err := s.CreateToken(ctx, ada(), protocol.Token{ID: id, Name: name, Editor: editor}, hash(secret)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestTokensAreKnownByHashUntilRevoked(t *testing.T) {
 	}
 	_, err := s.TokenByHash(ctx, hash("a guess"))
 	wantError(t, err, protocol.ErrBadToken)
-	if err := s.CreateToken(ctx, ada, protocol.Token{ID: "t4", Name: "ada"}, hash("secret-1")); err == nil {
+	if err := s.CreateToken(ctx, ada(), protocol.Token{ID: "t4", Name: "ada"}, hash("secret-1")); err == nil {
 		t.Error("two tokens with one secret")
 	}
 
@@ -89,7 +89,7 @@ func TestTokensAreKnownByHashUntilRevoked(t *testing.T) {
 		revoke string
 		want   int
 	}{{"t1", 1}, {"t1", 0}, {"ada", 1}, {"nobody", 0}} {
-		if n := must(s.RevokeToken(ctx, eve, c.revoke))(t); n != c.want {
+		if n := must(s.RevokeToken(ctx, eve(), c.revoke))(t); n != c.want {
 			t.Errorf("revoking %s revoked %d tokens, want %d", c.revoke, n, c.want)
 		}
 	}

@@ -25,7 +25,7 @@ func TestBackupWhileTheArenaWorks(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { // a writer that never rests
 		for i := range 50 {
-			if _, _, err := s.PostMessage(ctx, ada, protocol.Message{RequestID: fmt.Sprintf("message-%03d", i), Author: "ada", Body: "x"}); err != nil {
+			if _, _, err := s.PostMessage(ctx, ada(), protocol.Message{RequestID: fmt.Sprintf("message-%03d", i), Author: "ada", Body: "x"}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,7 +16,7 @@ import (
 func TestPostMessage(t *testing.T) {
 	ctx := context.Background()
 	s, clock := storetest.Open(t)
-	if _, _, err := s.RegisterAgent(ctx, ada, protocol.Agent{ID: "scout", Owner: "ada"}); err != nil {
+	if _, _, err := s.RegisterAgent(ctx, ada(), protocol.Agent{ID: "scout", Owner: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	post := func(m protocol.Message) (protocol.Message, bool, error) {
@@ -71,5 +73,33 @@ func TestPostMessage(t *testing.T) {
 	_, _, err = post(with(func(m *protocol.Message) { m.RequestID, m.Refs = "message-3", []string{first.Filename, "x.md"} }))
 	if fields := protocol.AsError(err).Fields; len(fields) != 1 || fields[0].Field != "refs[1]" {
 		t.Errorf("fields = %+v, want refs[1]", fields)
+	}
+}
+
+// Changes queue for the writer and reads run beside them, so nobody is ever told
+// that the database is locked.
+func Test200ClientsAtOnceNeverMeetALock(t *testing.T) {
+	ctx := context.Background()
+	s, _ := storetest.Open(t)
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			m := protocol.Message{RequestID: fmt.Sprintf("message-%03d", i), Author: "ada", Body: "Hello."}
+			posted, _, err := s.PostMessage(ctx, ada(), m)
+			if err != nil {
+				t.Errorf("post: %v", err)
+				return
+			}
+			if _, err := s.Message(ctx, posted.Filename); err != nil {
+				t.Errorf("read what was just posted: %v", err)
+			}
+			if _, _, err := s.Messages(ctx, protocol.Page{}); err != nil {
+				t.Errorf("list: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := must(s.LastEvent(ctx))(t); n != 200 {
+		t.Errorf("%d events, want 200", n)
 	}
 }

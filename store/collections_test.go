@@ -14,12 +14,12 @@ import (
 func TestSubmit(t *testing.T) {
 	ctx := context.Background()
 	s, clock := storetest.Open(t)
-	if _, _, err := s.RegisterAgent(ctx, ada, protocol.Agent{ID: "scout", Owner: "ada"}); err != nil {
+	if _, _, err := s.RegisterAgent(ctx, ada(), protocol.Agent{ID: "scout", Owner: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	asked := storetest.Collection("ada", "tools")
 	asked.AgentID, asked.Notes, asked.TeamName, asked.Warnings = "scout", "first notes", "Lovelace", []string{"no license"}
-	first, existing, err := s.Submit(ctx, ada, asked)
+	first, existing, err := s.Submit(ctx, ada(), asked)
 	if err != nil || existing {
 		t.Fatalf("submit: existing %t, %v", existing, err)
 	}
@@ -34,7 +34,7 @@ func TestSubmit(t *testing.T) {
 	nothing(t, s, func() {
 		again := asked
 		again.Title, again.Notes, again.AgentID, again.TargetChallenge = "another title", "other notes", "", "skillsbench-9b"
-		kept, existing, err := s.Submit(ctx, ada, again)
+		kept, existing, err := s.Submit(ctx, ada(), again)
 		if err != nil || !existing {
 			t.Fatalf("the same again: existing %t, %v", existing, err)
 		}
@@ -43,7 +43,7 @@ func TestSubmit(t *testing.T) {
 		}
 		foreign := storetest.Collection("eve", "tools")
 		foreign.AgentID = "scout"
-		_, _, err = s.Submit(ctx, eve, foreign)
+		_, _, err = s.Submit(ctx, eve(), foreign)
 		wantError(t, err, protocol.ErrForeignAgent)
 		_, err = s.Collection(ctx, "env-000000000000")
 		wantError(t, err, protocol.ErrNoCollection)
@@ -59,7 +59,7 @@ func TestCollectionsAreFiltered(t *testing.T) {
 		if name == "bb" {
 			c.Author, c.Track, c.TargetChallenge = "eve", "terminal", ""
 		}
-		if _, _, err := s.Submit(ctx, ada, c); err != nil {
+		if _, _, err := s.Submit(ctx, ada(), c); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/posttrainarena/arena/store"
 )
 
-var (
-	ada   = protocol.Actor{Name: "ada", RequestID: "http-1"}
-	eve   = protocol.Actor{Name: "eve", RequestID: "http-2"}
-	arena = protocol.Actor{Name: protocol.ActorArena}
-)
+// The people of these tests: ada has collections, eve is an editor, and the
+// arena acts by itself.
+func ada() protocol.Actor   { return protocol.Actor{Name: "ada", RequestID: "http-1"} }
+func eve() protocol.Actor   { return protocol.Actor{Name: "eve", RequestID: "http-2"} }
+func arena() protocol.Actor { return protocol.Actor{Name: protocol.ActorArena} }
 
 // must returns v, or ends the test.
 func must[T any](v T, err error) func(testing.TB) T {

@@ -18,7 +18,7 @@ func TestReserveWritesTheRunAndItsReservation(t *testing.T) {
 	ctx := context.Background()
 	s, clock := storetest.Open(t)
 	c := storetest.Submit(t, s, "ada", "tools")
-	run, existing, err := s.Reserve(ctx, ada, storetest.Reservation(c, "launch-001"))
+	run, existing, err := s.Reserve(ctx, ada(), storetest.Reservation(c, "launch-001"))
 	if err != nil || existing {
 		t.Fatalf("reserve: existing %t, %v", existing, err)
 	}
@@ -45,7 +45,7 @@ func TestReserveWritesTheRunAndItsReservation(t *testing.T) {
 func TestReserveIsRefusedByTheFirstCheckThatFails(t *testing.T) {
 	ctx := context.Background()
 	s, _ := storetest.Open(t)
-	if _, _, err := s.RegisterAgent(ctx, ada, protocol.Agent{ID: "scout", Owner: "ada"}); err != nil {
+	if _, _, err := s.RegisterAgent(ctx, ada(), protocol.Agent{ID: "scout", Owner: "ada"}); err != nil {
 		t.Fatal(err)
 	}
 	c := storetest.Submit(t, s, "ada", "tools")
@@ -74,7 +74,7 @@ func TestReserveIsRefusedByTheFirstCheckThatFails(t *testing.T) {
 			r := storetest.Reservation(c, "launch-refused")
 			tc.change(&r)
 			nothing(t, s, func() {
-				_, _, err := s.Reserve(ctx, ada, r)
+				_, _, err := s.Reserve(ctx, ada(), r)
 				wantError(t, err, tc.want)
 			})
 			facts, err := s.LaunchFacts(ctx, r)
@@ -100,18 +100,18 @@ func TestTheSameLaunchAgainIsTheSameRun(t *testing.T) {
 	c := storetest.Submit(t, s, "ada", "tools")
 	other := storetest.Submit(t, s, "ada", "others")
 	ask := storetest.Reservation(c, "launch-001")
-	first, _, err := s.Reserve(ctx, ada, ask)
+	first, _, err := s.Reserve(ctx, ada(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.LaunchRefused(ctx, arena, first.ID, "no machines", protocol.FaultPlatform); err != nil {
+	if _, err := s.LaunchRefused(ctx, arena(), first.ID, "no machines", protocol.FaultPlatform); err != nil {
 		t.Fatal(err)
 	}
 	clock.Advance(48 * time.Hour)
 	nothing(t, s, func() {
 		repeat := ask
 		repeat.Price, repeat.Cap, repeat.Challenge.RunsPaused = 99*protocol.Dollar, 0, "by now" // what changed since decides nothing
-		run, existing, err := s.Reserve(ctx, ada, repeat)
+		run, existing, err := s.Reserve(ctx, ada(), repeat)
 		if err != nil || !existing || run.ID != first.ID || run.State != protocol.RunFailed {
 			t.Errorf("repeated: %s %s, existing %t, %v", run.ID, run.State, existing, err)
 		}
@@ -123,7 +123,7 @@ func TestTheSameLaunchAgainIsTheSameRun(t *testing.T) {
 		} {
 			reused := ask
 			change(&reused)
-			run, existing, err := s.Reserve(ctx, ada, reused)
+			run, existing, err := s.Reserve(ctx, ada(), reused)
 			if !errors.Is(err, protocol.ErrRequestReused) || existing || run.ID != "" {
 				t.Errorf("%s: run %q, existing %t, %v; want ErrRequestReused and nothing else", about, run.ID, existing, err)
 			}
@@ -136,15 +136,15 @@ func TestTheDailyLimitCountsWhatDidNotFail(t *testing.T) {
 	s, clock := storetest.Open(t)
 	c := storetest.Submit(t, s, "ada", "tools")
 	launch := func(n int) (protocol.Run, error) {
-		run, _, err := s.Reserve(ctx, ada, storetest.Reservation(c, fmt.Sprintf("launch-%03d", n)))
+		run, _, err := s.Reserve(ctx, ada(), storetest.Reservation(c, fmt.Sprintf("launch-%03d", n)))
 		return run, err
 	}
 	failed := must(launch(1))(t)
-	if _, err := s.LaunchRefused(ctx, arena, failed.ID, "no machines", protocol.FaultPlatform); err != nil {
+	if _, err := s.LaunchRefused(ctx, arena(), failed.ID, "no machines", protocol.FaultPlatform); err != nil {
 		t.Fatal(err)
 	}
 	scored := must(launch(2))(t)
-	if _, err := s.Finish(ctx, arena, scored.ID, protocol.Ending{Move: protocol.MoveScored}); err != nil {
+	if _, err := s.Finish(ctx, arena(), scored.ID, protocol.Ending{Move: protocol.MoveScored}); err != nil {
 		t.Fatal(err)
 	}
 	clock.Advance(protocol.DailyWindow - time.Minute)
@@ -193,7 +193,7 @@ func Test64LaunchesAtOnceMakeOneRun(t *testing.T) {
 					if c.id(0) == c.id(1) {
 						target = collections[0]
 					}
-					run, existing, err := s.Reserve(ctx, ada, storetest.Reservation(target, c.id(i)))
+					run, existing, err := s.Reserve(ctx, ada(), storetest.Reservation(target, c.id(i)))
 					mu.Lock()
 					defer mu.Unlock()
 					switch {

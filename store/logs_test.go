@@ -95,7 +95,7 @@ func TestAnyWindowOfALogReadsAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		logs++
 		clock.Advance(25 * time.Hour)
-		run, _, err := s.Reserve(ctx, ada, storetest.Reservation(c, fmt.Sprintf("launch-%04d", logs)))
+		run, _, err := s.Reserve(ctx, ada(), storetest.Reservation(c, fmt.Sprintf("launch-%04d", logs)))
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestAnyWindowOfALogReadsAsItWasWritten(t *testing.T) {
 				rt.Fatalf("after %d limit %d: %d lines, want %d (%v)", after, limit, len(got), len(want), err)
 			}
 		}
-		if _, err := s.Finish(ctx, arena, run.ID, protocol.Ending{Move: protocol.MoveFailed}); err != nil {
+		if _, err := s.Finish(ctx, arena(), run.ID, protocol.Ending{Move: protocol.MoveFailed}); err != nil {
 			rt.Fatal(err)
 		}
 	})
@@ -135,7 +135,7 @@ func bigLog(b *testing.B, n int) (*store.Store, string) {
 	b.Helper()
 	ctx := context.Background()
 	s, clock := storetest.Open(b)
-	run, _, err := s.Reserve(ctx, ada, storetest.Reservation(storetest.Submit(b, s, "ada", "tools"), "launch-001"))
+	run, _, err := s.Reserve(ctx, ada(), storetest.Reservation(storetest.Submit(b, s, "ada", "tools"), "launch-001"))
 	if err != nil {
 		b.Fatal(err)
 	}

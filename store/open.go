@@ -86,7 +86,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := newStore(o, lock)
-	if err := s.open(ctx, o); err != nil {
+	err = prepareDatabase(o.Dir)
+	if err == nil {
+		err = s.open(ctx, o)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -125,8 +129,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// prepareDir makes the directory and the database file, so that neither is ever
-// readable by others. A directory that is already there is closed to others
+// prepareDir makes the directory. One that is already there is closed to others
 // only when nothing but the arena lives in it.
 func prepareDir(o Options) error {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
@@ -137,21 +140,31 @@ func prepareDir(o Options) error {
 	} else if network != "" && !o.AllowNetworkDisk {
 		return fmt.Errorf("it is on %s, whose locks can lose writes; use a local disk", network)
 	}
-	database := filepath.Join(o.Dir, DatabaseName)
 	entries, err := os.ReadDir(o.Dir)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(database); len(entries) == 0 || err == nil {
-		if err := os.Chmod(o.Dir, 0o700); err != nil {
-			return err
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	_, err = os.Stat(filepath.Join(o.Dir, DatabaseName))
+	switch {
+	case len(entries) == 0, err == nil:
+		return os.Chmod(o.Dir, 0o700)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	default:
 		return err
 	}
-	f, err := os.OpenFile(database, os.O_RDWR|os.O_CREATE, 0o600)
+}
+
+// prepareDatabase makes an empty database file that others cannot read, unless
+// there is one. It must not even open one that is there: when a process closes
+// any descriptor of a file, the system drops the locks that SQLite holds on it.
+func prepareDatabase(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, DatabaseName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("make the database: %w", err)
 	}
 	return f.Close()
 }

@@ -26,7 +26,7 @@ func TestWalkingAListNeitherRepeatsNorSkips(t *testing.T) {
 		register := func() string {
 			registered++
 			id := fmt.Sprintf("%x-%d", rapid.Byte().Draw(rt, "id"), registered)
-			if _, _, err := s.RegisterAgent(ctx, ada, protocol.Agent{ID: id, Owner: owner}); err != nil {
+			if _, _, err := s.RegisterAgent(ctx, ada(), protocol.Agent{ID: id, Owner: owner}); err != nil {
 				rt.Fatal(err)
 			}
 			clock.Advance(time.Duration(rapid.IntRange(0, 1).Draw(rt, "tick")) * time.Millisecond)
@@ -71,7 +71,7 @@ func TestCursorsOfOtherListsAndInventedOnesAreRefused(t *testing.T) {
 	ctx := context.Background()
 	s, _ := storetest.Open(t)
 	for i := range 2 {
-		if _, _, err := s.PostMessage(ctx, ada, protocol.Message{RequestID: fmt.Sprintf("message-%d", i), Author: "ada", Body: "x"}); err != nil {
+		if _, _, err := s.PostMessage(ctx, ada(), protocol.Message{RequestID: fmt.Sprintf("message-%d", i), Author: "ada", Body: "x"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestTheAuditTrailIsPagedToo(t *testing.T) {
 	ctx := context.Background()
 	s, _ := storetest.Open(t)
 	for i := range 5 {
-		if _, _, err := s.RegisterAgent(ctx, ada, protocol.Agent{ID: fmt.Sprintf("agent-%d", i), Owner: "ada"}); err != nil {
+		if _, _, err := s.RegisterAgent(ctx, ada(), protocol.Agent{ID: fmt.Sprintf("agent-%d", i), Owner: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 	}

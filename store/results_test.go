@@ -30,7 +30,7 @@ func TestSaveResultOnce(t *testing.T) {
 	s, clock, run := scored(t)
 	asked := result(run)
 	at := clock.Advance(time.Minute)
-	saved, existing, err := s.SaveResult(ctx, ada, asked)
+	saved, existing, err := s.SaveResult(ctx, ada(), asked)
 	if err != nil || existing {
 		t.Fatalf("save: existing %t, %v", existing, err)
 	}
@@ -52,7 +52,7 @@ func TestSaveResultOnce(t *testing.T) {
 	}
 	nothing(t, s, func() {
 		asked.Score.DeltaPP = 99
-		again, existing, err := s.SaveResult(ctx, eve, asked)
+		again, existing, err := s.SaveResult(ctx, eve(), asked)
 		if err != nil || !existing || !cmp.Equal(again, saved) {
 			t.Errorf("again: existing %t, %v, %+v", existing, err, again)
 		}
@@ -69,13 +69,13 @@ func TestOnlyScoredRunsHaveResults(t *testing.T) {
 	ctx := context.Background()
 	s, _, run := started(t)
 	nothing(t, s, func() {
-		_, _, err := s.SaveResult(ctx, ada, result(run))
+		_, _, err := s.SaveResult(ctx, ada(), result(run))
 		wantError(t, err, protocol.ErrNotScored)
-		_, _, err = s.SaveResult(ctx, ada, protocol.Result{Run: "challenge-000000000000"})
+		_, _, err = s.SaveResult(ctx, ada(), protocol.Result{Run: "challenge-000000000000"})
 		wantError(t, err, protocol.ErrNoRun)
 		_, err = s.Result(ctx, run.ID)
 		wantError(t, err, protocol.ErrNoResult)
-		_, err = s.Review(ctx, eve, run.ID, protocol.Review{Accepted: true, Note: note})
+		_, err = s.Review(ctx, eve(), run.ID, protocol.Review{Accepted: true, Note: note})
 		wantError(t, err, protocol.ErrNoResult)
 	})
 }
@@ -83,16 +83,16 @@ func TestOnlyScoredRunsHaveResults(t *testing.T) {
 func TestAReviewIsFinal(t *testing.T) {
 	ctx := context.Background()
 	s, clock, run := scored(t)
-	pending, _, err := s.SaveResult(ctx, ada, result(run))
+	pending, _, err := s.SaveResult(ctx, ada(), result(run))
 	if err != nil {
 		t.Fatal(err)
 	}
 	nothing(t, s, func() {
-		_, err := s.Review(ctx, eve, run.ID, protocol.Review{Accepted: true, Note: "fine"})
+		_, err := s.Review(ctx, eve(), run.ID, protocol.Review{Accepted: true, Note: "fine"})
 		wantError(t, err, protocol.ErrInvalid)
 	})
 	at := clock.Advance(time.Hour)
-	reviewed := must(s.Review(ctx, eve, run.ID, protocol.Review{Accepted: true, Note: note}))(t)
+	reviewed := must(s.Review(ctx, eve(), run.ID, protocol.Review{Accepted: true, Note: note}))(t)
 	want := pending
 	want.Verification, want.VerificationNote, want.ReviewedBy, want.ReviewedAt = protocol.Valid, note, "eve", &at
 	if diff := cmp.Diff(want, reviewed); diff != "" {
@@ -105,7 +105,7 @@ func TestAReviewIsFinal(t *testing.T) {
 		t.Errorf("event %+v", e)
 	}
 	nothing(t, s, func() {
-		_, err := s.Review(ctx, eve, run.ID, protocol.Review{Accepted: false, Note: note})
+		_, err := s.Review(ctx, eve(), run.ID, protocol.Review{Accepted: false, Note: note})
 		wantError(t, err, protocol.ErrReviewed)
 	})
 }
@@ -113,10 +113,10 @@ func TestAReviewIsFinal(t *testing.T) {
 func TestTheAuditTrailNamesNoSealedTask(t *testing.T) {
 	ctx := context.Background()
 	s, _, run := scored(t)
-	if _, _, err := s.SaveResult(ctx, ada, result(run)); err != nil {
+	if _, _, err := s.SaveResult(ctx, ada(), result(run)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Review(ctx, eve, run.ID, protocol.Review{Accepted: true, Note: note}); err != nil {
+	if _, err := s.Review(ctx, eve(), run.ID, protocol.Review{Accepted: true, Note: note}); err != nil {
 		t.Fatal(err)
 	}
 	rows, _, err := s.Audit(ctx, protocol.Page{})
@@ -137,14 +137,14 @@ func TestVerdictsAreVersioned(t *testing.T) {
 	nothing(t, s, func() {
 		_, err := s.Verdict(ctx, c.ID, "tb2-9b")
 		wantError(t, err, protocol.ErrNotFound)
-		_, err = s.AttachVerdict(ctx, eve, protocol.Verdict{Collection: "env-000000000000", Challenge: "tb2-9b"})
+		_, err = s.AttachVerdict(ctx, eve(), protocol.Verdict{Collection: "env-000000000000", Challenge: "tb2-9b"})
 		wantError(t, err, protocol.ErrNoCollection)
 	})
 	rate := 0.5
 	for version := 1; version <= 2; version++ {
 		clock.Advance(time.Hour)
 		v := protocol.Verdict{Collection: c.ID, Challenge: "tb2-9b", PlanDigest: "sha256:01", Tasks: []protocol.TaskVerdict{{Task: "a", Decision: protocol.TaskAccepted, BandPassRate: &rate}}}
-		attached := must(s.AttachVerdict(ctx, eve, v))(t)
+		attached := must(s.AttachVerdict(ctx, eve(), v))(t)
 		v.Version, v.AttachedBy, v.AttachedAt = version, "eve", clock.Now()
 		if diff := cmp.Diff(v, attached); diff != "" {
 			t.Errorf("attached (-want +got):\n%s", diff)

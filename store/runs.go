@@ -73,7 +73,7 @@ func (t *tx) run(ctx context.Context, id string) (protocol.Run, error) {
 func (s *Store) Tally(ctx context.Context, challenge string) (sum protocol.RunTally, err error) {
 	err = s.view(ctx, "tally the runs of "+challenge, func(t *tx) error {
 		sum.Runs = map[protocol.RunState]int{}
-		rows, err := t.QueryContext(ctx, "SELECT r.state, count(*), max(r.created) FROM runs r JOIN jobs j ON j.run = r.id WHERE r.challenge = ? GROUP BY r.state", challenge)
+		rows, err := t.QueryContext(ctx, "SELECT r.state, count(*), max(j.started) FROM runs r JOIN jobs j ON j.run = r.id WHERE r.challenge = ? GROUP BY r.state", challenge)
 		if err != nil {
 			return err
 		}
@@ -95,6 +95,10 @@ func (s *Store) Tally(ctx context.Context, challenge string) (sum protocol.RunTa
 		}
 		err = t.QueryRowContext(ctx, "SELECT max(s.collected), count(*) FILTER (WHERE s.verification = 'pending') FROM "+resultTables+" WHERE r.challenge = ?", challenge).
 			Scan(maybeInstant{&sum.LastCollected}, &sum.PendingReviews)
+		if err != nil {
+			return err
+		}
+		err = t.QueryRowContext(ctx, "SELECT min(since) FROM runs WHERE challenge = ? AND state = 'queued'", challenge).Scan(maybeInstant{&sum.OldestQueued})
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 func reserved(t *testing.T) (*store.Store, *storetest.Clock, protocol.Run) {
 	t.Helper()
 	s, clock := storetest.Open(t)
-	run, _, err := s.Reserve(context.Background(), ada, storetest.Reservation(storetest.Submit(t, s, "ada", "tools"), "launch-001"))
+	run, _, err := s.Reserve(context.Background(), ada(), storetest.Reservation(storetest.Submit(t, s, "ada", "tools"), "launch-001"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func reserved(t *testing.T) (*store.Store, *storetest.Clock, protocol.Run) {
 func started(t *testing.T) (*store.Store, *storetest.Clock, protocol.Run) {
 	t.Helper()
 	s, clock, run := reserved(t)
-	run = must(s.JobStarted(context.Background(), arena, run.ID, protocol.Job{ID: "job-1", Status: "SCHEDULING", URL: "https://jobs.example.org/1", StartedAt: clock.Now()}))(t)
+	run = must(s.JobStarted(context.Background(), arena(), run.ID, protocol.Job{ID: "job-1", Status: "SCHEDULING", URL: "https://jobs.example.org/1", StartedAt: clock.Now()}))(t)
 	return s, clock, run
 }
 
@@ -36,7 +36,7 @@ func scored(t *testing.T) (*store.Store, *storetest.Clock, protocol.Run) {
 	t.Helper()
 	s, clock, run := started(t)
 	clock.Advance(36 * time.Minute)
-	run = must(s.Finish(context.Background(), arena, run.ID, protocol.Ending{Move: protocol.MoveScored, Status: "COMPLETED", EndedAt: clock.Now(), Billed: 6 * protocol.Dollar, Stage: protocol.StageHeldout}))(t)
+	run = must(s.Finish(context.Background(), arena(), run.ID, protocol.Ending{Move: protocol.MoveScored, Status: "COMPLETED", EndedAt: clock.Now(), Billed: 6 * protocol.Dollar, Stage: protocol.StageHeldout}))(t)
 	return s, clock, run
 }
 
@@ -44,7 +44,7 @@ func TestTheLifeOfARun(t *testing.T) {
 	ctx := context.Background()
 	s, clock, run := reserved(t)
 	at := clock.Advance(time.Second)
-	run = must(s.JobStarted(ctx, arena, run.ID, protocol.Job{ID: "job-1", Status: "SCHEDULING", URL: "u", StartedAt: at}))(t)
+	run = must(s.JobStarted(ctx, arena(), run.ID, protocol.Job{ID: "job-1", Status: "SCHEDULING", URL: "u", StartedAt: at}))(t)
 	if run.State != protocol.RunQueued || run.JobID != "job-1" || run.Status() != "SCHEDULING" || !run.StartedAt.Equal(at) {
 		t.Errorf("started: %+v", run)
 	}
@@ -59,13 +59,13 @@ func TestTheLifeOfARun(t *testing.T) {
 	}
 
 	asked := clock.Advance(time.Minute)
-	run = must(s.CancelAsked(ctx, eve, run.ID))(t)
+	run = must(s.CancelAsked(ctx, eve(), run.ID))(t)
 	if !run.CancelAsked.Equal(asked) || run.CancelAskedBy != "eve" {
 		t.Errorf("asked to cancel: %+v", run)
 	}
 
 	end := clock.Advance(time.Minute)
-	run = must(s.Finish(ctx, arena, run.ID, protocol.Ending{
+	run = must(s.Finish(ctx, arena(), run.ID, protocol.Ending{
 		Move: protocol.MoveCanceled, Reason: "Canceled by eve.", Fault: protocol.FaultCanceled, Status: "CANCELED", EndedAt: end.Add(-30 * time.Second),
 		Billed: 400_000, Progress: protocol.Progress{Unrecognised: 2},
 	}))(t)
@@ -101,8 +101,8 @@ func TestRepeatingAMoveChangesNothing(t *testing.T) {
 	since := clock.Now().Add(-time.Hour).Add(7) // nanoseconds are not kept
 	end := protocol.Ending{Move: protocol.MoveFailed, Reason: "no report", Fault: protocol.FaultPlatform, Billed: protocol.Dollar, EndedAt: clock.Now()}
 	for about, again := range map[string]func() (protocol.Run, error){
-		"job-started": func() (protocol.Run, error) { return s.JobStarted(ctx, arena, run.ID, protocol.Job{ID: "job-1"}) },
-		"cancel":      func() (protocol.Run, error) { return s.CancelAsked(ctx, ada, run.ID) },
+		"job-started": func() (protocol.Run, error) { return s.JobStarted(ctx, arena(), run.ID, protocol.Job{ID: "job-1"}) },
+		"cancel":      func() (protocol.Run, error) { return s.CancelAsked(ctx, ada(), run.ID) },
 		"unreachable": func() (protocol.Run, error) {
 			err := s.Unreachable(ctx, run.ID, &since)
 			return must(s.Run(ctx, run.ID))(t), err
@@ -116,17 +116,17 @@ func TestRepeatingAMoveChangesNothing(t *testing.T) {
 			}
 		})
 	}
-	first := must(s.Finish(ctx, arena, run.ID, end))(t)
+	first := must(s.Finish(ctx, arena(), run.ID, end))(t)
 	if first.UnreachableFrom != nil {
 		t.Error("an ended run is still called unreachable")
 	}
 	clock.Advance(time.Second)
 	nothing(t, s, func() {
 		end.Billed, end.Reason = 99*protocol.Dollar, "something else"
-		if diff := cmp.Diff(first, must(s.Finish(ctx, arena, run.ID, end))(t)); diff != "" {
+		if diff := cmp.Diff(first, must(s.Finish(ctx, arena(), run.ID, end))(t)); diff != "" {
 			t.Errorf("finish (-first +again):\n%s", diff)
 		}
-		if diff := cmp.Diff(first, must(s.JobStarted(ctx, arena, run.ID, protocol.Job{ID: "job-1"}))(t)); diff != "" {
+		if diff := cmp.Diff(first, must(s.JobStarted(ctx, arena(), run.ID, protocol.Job{ID: "job-1"}))(t)); diff != "" {
 			t.Errorf("the job of an ended run (-first +again):\n%s", diff)
 		}
 		since := clock.Now()
@@ -140,7 +140,7 @@ func TestALaunchThatWasRefusedReleasesItsReservation(t *testing.T) {
 	ctx := context.Background()
 	s, clock, run := reserved(t)
 	at := clock.Advance(time.Second)
-	run = must(s.LaunchRefused(ctx, arena, run.ID, "no machines", protocol.FaultPlatform))(t)
+	run = must(s.LaunchRefused(ctx, arena(), run.ID, "no machines", protocol.FaultPlatform))(t)
 	if run.State != protocol.RunFailed || *run.Settled != 0 || !run.EndedAt.Equal(at) || run.Reason != "no machines" || run.Status() != protocol.NotLaunched {
 		t.Errorf("refused: %+v", run)
 	}
@@ -148,7 +148,7 @@ func TestALaunchThatWasRefusedReleasesItsReservation(t *testing.T) {
 		t.Errorf("sums = %+v", l)
 	}
 	nothing(t, s, func() {
-		if diff := cmp.Diff(run, must(s.LaunchRefused(ctx, arena, run.ID, "again", protocol.FaultNone))(t)); diff != "" {
+		if diff := cmp.Diff(run, must(s.LaunchRefused(ctx, arena(), run.ID, "again", protocol.FaultNone))(t)); diff != "" {
 			t.Errorf("refused again (-first +again):\n%s", diff)
 		}
 	})
@@ -164,27 +164,27 @@ func TestMovesThatAreNotAllowed(t *testing.T) {
 		want  error
 	}{
 		{"a second job", started, func(s *store.Store, run string) error {
-			_, err := s.JobStarted(ctx, arena, run, job("job-2"))
+			_, err := s.JobStarted(ctx, arena(), run, job("job-2"))
 			return err
 		}, protocol.ErrIllegalMove},
 		{"a refusal of a run with a job", started, func(s *store.Store, run string) error {
-			_, err := s.LaunchRefused(ctx, arena, run, "", "")
+			_, err := s.LaunchRefused(ctx, arena(), run, "", "")
 			return err
 		}, protocol.ErrIllegalMove},
 		{"a job for a scored run", scored, func(s *store.Store, run string) error {
-			_, err := s.JobStarted(ctx, arena, run, job("job-2"))
+			_, err := s.JobStarted(ctx, arena(), run, job("job-2"))
 			return err
 		}, protocol.ErrIllegalMove},
 		{"canceling a scored run", scored, func(s *store.Store, run string) error {
-			_, err := s.CancelAsked(ctx, ada, run)
+			_, err := s.CancelAsked(ctx, ada(), run)
 			return err
 		}, protocol.ErrIllegalMove},
 		{"another end for a scored run", scored, func(s *store.Store, run string) error {
-			_, err := s.Finish(ctx, arena, run, protocol.Ending{Move: protocol.MoveFailed})
+			_, err := s.Finish(ctx, arena(), run, protocol.Ending{Move: protocol.MoveFailed})
 			return err
 		}, protocol.ErrIllegalMove},
 		{"a move that is no end", started, func(s *store.Store, run string) error {
-			_, err := s.Finish(ctx, arena, run, protocol.Ending{Move: protocol.MoveRunning})
+			_, err := s.Finish(ctx, arena(), run, protocol.Ending{Move: protocol.MoveRunning})
 			return err
 		}, protocol.ErrIllegalMove},
 		{"log lines of a scored run", scored, func(s *store.Store, run string) error {
@@ -192,7 +192,7 @@ func TestMovesThatAreNotAllowed(t *testing.T) {
 			return err
 		}, protocol.ErrIllegalMove},
 		{"no such run", started, func(s *store.Store, _ string) error {
-			_, err := s.CancelAsked(ctx, ada, "challenge-000000000000")
+			_, err := s.CancelAsked(ctx, ada(), "challenge-000000000000")
 			return err
 		}, protocol.ErrNoRun},
 	} {
@@ -206,19 +206,19 @@ func TestMovesThatAreNotAllowed(t *testing.T) {
 		s, clock, first := scored(t)
 		clock.Advance(25 * time.Hour)
 		r := storetest.Reservation(must(s.Collection(ctx, first.Collection))(t), "launch-002")
-		second, _, err := s.Reserve(ctx, ada, r)
+		second, _, err := s.Reserve(ctx, ada(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		nothing(t, s, func() {
-			_, err := s.JobStarted(ctx, arena, second.ID, job("job-1"))
+			_, err := s.JobStarted(ctx, arena(), second.ID, job("job-1"))
 			wantError(t, err, protocol.ErrIllegalMove)
 		})
 	})
 	t.Run("a bill below zero", func(t *testing.T) {
 		s, _, run := started(t)
 		nothing(t, s, func() {
-			if _, err := s.Finish(ctx, arena, run.ID, protocol.Ending{Move: protocol.MoveScored, Billed: -1}); err == nil {
+			if _, err := s.Finish(ctx, arena(), run.ID, protocol.Ending{Move: protocol.MoveScored, Billed: -1}); err == nil {
 				t.Error("accepted")
 			}
 		})
@@ -230,17 +230,17 @@ func TestRunsAreFilteredAndTallied(t *testing.T) {
 	s, clock, first := scored(t)
 	eves := storetest.Submit(t, s, "eve", "kit")
 	clock.Advance(time.Hour)
-	refused, _, err := s.Reserve(ctx, eve, storetest.Reservation(eves, "launch-002"))
+	refused, _, err := s.Reserve(ctx, eve(), storetest.Reservation(eves, "launch-002"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.LaunchRefused(ctx, arena, refused.ID, "no machines", protocol.FaultPlatform); err != nil {
+	if _, err := s.LaunchRefused(ctx, arena(), refused.ID, "no machines", protocol.FaultPlatform); err != nil {
 		t.Fatal(err)
 	}
 	clock.Advance(time.Hour)
 	r := storetest.Reservation(eves, "launch-003")
 	r.Challenge.ID = "skillsbench-9b"
-	live, _, err := s.Reserve(ctx, eve, r)
+	live, _, err := s.Reserve(ctx, eve(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestRunsAreFilteredAndTallied(t *testing.T) {
 			t.Errorf("%+v: %v (-want +got):\n%s", c.filter, err, diff)
 		}
 	}
-	if _, _, err := s.SaveResult(ctx, ada, result(first)); err != nil {
+	if _, _, err := s.SaveResult(ctx, ada(), result(first)); err != nil {
 		t.Fatal(err)
 	}
 	collected := clock.Now()

@@ -161,8 +161,10 @@ func (t *tx) insertTree(ctx context.Context, kind, name string, files []treeFile
 			return fmt.Errorf("entry %q: %w", f.Path, err)
 		}
 	}
-	return t.audit(ctx, change{by: protocol.Actor{Name: protocol.ActorArena}, action: "store", object: kind + ":" + name,
-		after: map[string]int64{"files": int64(len(files)), "bytes": bytes}})
+	return t.audit(ctx, change{
+		by: protocol.Actor{Name: protocol.ActorArena}, action: "store", object: kind + ":" + name,
+		after: map[string]int64{"files": int64(len(files)), "bytes": bytes},
+	})
 }
 
 func listing(files []treeFile) []protocol.TreeFile {

@@ -251,7 +251,7 @@ func TestArtifactsCanBeReplacedUntilTheRunEnds(t *testing.T) {
 			}
 		})
 	}
-	must(s.Finish(ctx, arena, run.ID, protocol.Ending{Move: protocol.MoveFailed}))(t)
+	must(s.Finish(ctx, arena(), run.ID, protocol.Ending{Move: protocol.MoveFailed}))(t)
 	nothing(t, s, func() {
 		wantError(t, save(files{"report.json": []byte("[]")}), protocol.ErrIllegalMove)
 		if err := save(files{"report.json": []byte("{}"), "jobs/x": []byte("y")}); err != nil {
