@@ -76,7 +76,7 @@ func newBatch(pkgs []task.Package, sealed *overlap.Index) *batch {
 		b.rules[rule.Code] = rule
 	}
 	for i := range pkgs {
-		b.subjects[i] = &subject{Package: &pkgs[i], rules: b.rules}
+		b.subjects[i] = &subject{Package: &pkgs[i], rules: b.rules, leaked: map[string]bool{}}
 	}
 	share(len(b.subjects), func(i int) { b.subjects[i].hash = b.subjects[i].ContentHash() })
 	slices.SortStableFunc(b.subjects, func(x, y *subject) int {

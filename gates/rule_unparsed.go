@@ -2,20 +2,22 @@ package gates
 
 import "github.com/posttrainarena/arena/gates/report"
 
-// unparsed reports every file that the package reader or an earlier rule could not parse.
+// unparsed reports every file that the package reader or an earlier rule could not parse, each once: several parsers
+// may have refused one file.
 func unparsed(_ *batch, s *subject) []report.Finding {
-	found := s.refused
+	var found []report.Finding
+	seen := map[string]bool{}
 	for _, u := range s.Unread {
-		found = append(found, s.finding("unparsed", u.Path, u.Line, u.Message))
-	}
-	// Several parsers may have refused one file for one reason.
-	seen := map[report.Finding]bool{}
-	var distinct []report.Finding
-	for _, f := range found {
-		if !seen[f] {
-			seen[f] = true
-			distinct = append(distinct, f)
+		if !seen[u.Path] {
+			seen[u.Path] = true
+			found = append(found, s.finding("unparsed", u.Path, u.Line, u.Message))
 		}
 	}
-	return distinct
+	for _, f := range s.refused {
+		if !seen[f.Path] {
+			seen[f.Path] = true
+			found = append(found, f)
+		}
+	}
+	return found
 }

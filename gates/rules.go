@@ -5,14 +5,27 @@ import "github.com/posttrainarena/arena/gates/report"
 // rule looks at one package of a batch and returns what it finds, without order.
 type rule func(*batch, *subject) []report.Finding
 
-// rules is the ordered table of all rules. unparsed comes last, because it reports the files that the rules before it
-// could not parse.
+// rules is the ordered table of all rules. A file is marked by the first of leaks, gradingData and suspiciousNames that
+// knows something about it. unparsed comes last, because it reports the files that the rules before it could not parse.
 func rules() []rule {
 	return []rule{
 		sealedName,
 		sealedText,
 		noOracle,
 		stubOracle,
+		leaks,
+		gradingData,
+		suspiciousNames,
+		litter,
+		remoteAdd,
+		oracleDownloads,
+		oracleReadsVerifier,
+		constantReward,
+		rewardAbort,
+		verifierDownloads,
+		agentWritable,
+		weakTests,
+		chanceVerdict,
 		duplicateTask,
 		secret,
 		unparsed,

@@ -16,6 +16,8 @@ type subject struct {
 	index  int    // position in the batch
 	hash   string // content identity
 	shells map[string]*script
+	models models
+	leaked map[string]bool // paths of the image that a stronger rule has reported
 
 	refused []report.Finding // "unparsed" findings, one for each file that could not be read or parsed
 }
@@ -31,8 +33,13 @@ func (s *subject) one(code, path string, line int, message string) []report.Find
 	return []report.Finding{s.finding(code, path, line, message)}
 }
 
-// refuse records that a file could not be understood.
+// refuse records that a file could not be understood, once for each file.
 func (s *subject) refuse(path string, line int, message string) {
+	for _, f := range s.refused {
+		if f.Path == path {
+			return
+		}
+	}
 	s.refused = append(s.refused, s.finding("unparsed", path, line, message))
 }
 

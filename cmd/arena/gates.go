@@ -4,6 +4,8 @@ import "context"
 
 // gatesCmd groups what there is to do with gates.
 type gatesCmd struct {
+	Static    gatesStaticCmd    `cmd:"" help:"Run the static gates on a directory of this machine; needs no server."`
+	Explain   gatesExplainCmd   `cmd:"" help:"Say what a finding's code means and how to fix it."`
 	Get       gatesGetCmd       `cmd:"" help:"Show what the static gates found in a collection, and the verdict of the dynamic ones."`
 	Catalogue gatesCatalogueCmd `cmd:"" help:"List every static gate with its meaning and fix."`
 }

@@ -1,0 +1,118 @@
+package gates
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"path"
+	"strings"
+
+	"github.com/posttrainarena/arena/gates/task"
+)
+
+// A copy is found by what it says, so that a new name does not hide it.
+const (
+	// containment is how much of a file's significant lines another must have to be a copy of it.
+	containment = 0.8
+	// minLines and minLetters are what a file must have before a partial copy can be told from common phrases.
+	minLines   = 5
+	minLetters = 100
+	// minSame is how many letters a whole file must have for its exact twin to be more than chance.
+	minSame = 24
+)
+
+// fingerprint is a file reduced to what makes it that file: its lines without blanks, comments and indentation.
+type fingerprint struct {
+	path    string
+	whole   [sha256.Size]byte
+	letters int
+	lines   map[string]bool
+	data    bool // compared as a whole only
+}
+
+// newFingerprint reduces a file. Data has no comments, and no part of it says what the rest is.
+func newFingerprint(name string, content []byte) fingerprint {
+	f := fingerprint{path: name, lines: map[string]bool{}, data: !codeFile(name)}
+	h := sha256.New()
+	for line := range bytes.Lines(content) {
+		text := strings.Join(strings.Fields(string(line)), " ")
+		if text == "" || !f.data && comment(text) {
+			continue
+		}
+		f.letters += len(text)
+		f.lines[text] = true
+		h.Write([]byte(text))
+		h.Write([]byte{'\n'})
+	}
+	h.Sum(f.whole[:0])
+	return f
+}
+
+// comment reports whether a trimmed line of code says nothing to the machine, the interpreter line included.
+func comment(line string) bool {
+	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "set -")
+}
+
+// in says how a file of the image holds this one: "" when it does not.
+func (f fingerprint) in(other fingerprint) string {
+	switch {
+	case f.letters < minSame || other.letters == 0:
+		return ""
+	case f.whole == other.whole:
+		return "the same content as"
+	case f.data || len(f.lines) < minLines || f.letters < minLetters:
+		return ""
+	}
+	shared := 0
+	for line := range f.lines {
+		if other.lines[line] {
+			shared++
+		}
+	}
+	if float64(shared) < containment*float64(len(f.lines)) {
+		return ""
+	}
+	return "most lines of"
+}
+
+// fingerprints reduces the files of a directory that pass a filter.
+func (s *subject) fingerprints(dir string, keep func(task.Entry) bool) []fingerprint {
+	var all []fingerprint
+	for _, e := range s.Files {
+		if e.Kind != task.File || !strings.HasPrefix(e.Path, dir+"/") || !keep(e) {
+			continue
+		}
+		// A file that cannot be read is the business of the rule that needs it.
+		if content, err := s.ReadText(e.Path); err == nil {
+			all = append(all, newFingerprint(e.Path, content))
+		}
+	}
+	return all
+}
+
+// solutionParts are the files that hold the reference solution: its script, and those of its directory that the
+// script names. Other files there may be inputs, which the image has by right.
+func (s *subject) solutionParts() []fingerprint {
+	if s.OraclePath == "" {
+		return nil
+	}
+	script, err := s.ReadText(s.OraclePath)
+	if err != nil {
+		return nil
+	}
+	return s.fingerprints(path.Dir(s.OraclePath), func(e task.Entry) bool {
+		base := path.Base(e.Path)
+		return e.Path == s.OraclePath || (codeFile(base) || answerLike(base)) && bytes.Contains(script, []byte(base))
+	})
+}
+
+// verifierParts are the files that decide the reward: programs, and what is named like an expected result. Other data
+// of the verifier is often a second copy of the inputs.
+func (s *subject) verifierParts() []fingerprint {
+	if s.VerifierDir == "" {
+		return nil
+	}
+	return s.fingerprints(s.VerifierDir, func(e task.Entry) bool {
+		base := path.Base(e.Path)
+		return base != "verifier.md" && (codeFile(base) || answerLike(base))
+	})
+}

@@ -1,0 +1,191 @@
+package gates
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/posttrainarena/arena/gates/image"
+	"github.com/posttrainarena/arena/gates/report"
+)
+
+// visible are the files of the agent's image that come out of the build context or the Dockerfile's own text.
+func (s *subject) visible() []image.Placed {
+	img := s.agentImage()
+	if img == nil {
+		return nil
+	}
+	var files []image.Placed
+	for _, f := range img.Files {
+		if !f.Removed && f.Link == "" {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// place names a file of the image for a message.
+func place(f image.Placed) string {
+	if f.Source == "" {
+		return f.Target
+	}
+	return fmt.Sprintf("%s (from %s)", f.Target, path.Join(contextDir, f.Source))
+}
+
+// leaks fires when the image holds the reference solution or the verifier: by content whatever the name, or by a path
+// that only they have.
+func leaks(_ *batch, s *subject) []report.Finding {
+	files := s.visible()
+	if len(files) == 0 {
+		return nil
+	}
+	solution, verifier := s.solutionParts(), s.verifierParts()
+	var found []report.Finding
+	for _, f := range files {
+		code, message := s.leak(f, solution, verifier)
+		if code != "" {
+			s.leaked[f.Target] = true
+			found = append(found, s.finding(code, dockerfile, f.Line, message))
+		}
+	}
+	return found
+}
+
+// leak judges one file of the image.
+func (s *subject) leak(f image.Placed, solution, verifier []fingerprint) (code, message string) {
+	if content, err := f.Content(); err == nil {
+		name := f.Source
+		if name == "" {
+			name = f.Target
+		}
+		here := newFingerprint(name, content)
+		for _, part := range solution {
+			if how := part.in(here); how != "" {
+				return "oracle-in-image", fmt.Sprintf("the image gets %s, which has %s %s", place(f), how, part.path)
+			}
+		}
+		for _, part := range verifier {
+			if how := part.in(here); how != "" {
+				return "verifier-in-image", fmt.Sprintf("the image gets %s, which has %s %s", place(f), how, part.path)
+			}
+		}
+	}
+	top, _, _ := strings.Cut(f.Source, "/")
+	switch base := path.Base(f.Source); {
+	case f.Source == "" || s.prompted().file(f.Target):
+		return "", ""
+	case base == "solve.sh", (top == "oracle" || top == "solution") && f.Source != top:
+		return "oracle-in-image", fmt.Sprintf("the image gets %s, where reference solutions are kept", place(f))
+	case base == "test_outputs.py", top == "verifier" && f.Source != top:
+		return "verifier-in-image", fmt.Sprintf("the image gets %s, where verifiers are kept", place(f))
+	default:
+		return "", ""
+	}
+}
+
+// suspiciousNames marks files of the image that are named like answers or like verifiers, although nothing else says
+// that they are.
+func suspiciousNames(_ *batch, s *subject) []report.Finding {
+	var found []report.Finding
+	for _, f := range s.visible() {
+		name := f.Source
+		if name == "" || s.leaked[f.Target] || s.prompted().file(f.Target) || s.prompted().file("/"+name) {
+			continue
+		}
+		switch {
+		case verifierLike(name):
+			found = append(found, s.finding("verifier-named-file", dockerfile, f.Line, fmt.Sprintf("the image gets %s, which is named like a verifier", place(f))))
+		case answerLike(name):
+			found = append(found, s.finding("answer-like-file", dockerfile, f.Line, fmt.Sprintf("the image gets %s, which is named like an answer", place(f))))
+		}
+	}
+	return found
+}
+
+// litter marks what a build context should not bring into an image: bytecode, caches and Git data. Each kind is one
+// finding.
+func litter(_ *batch, s *subject) []report.Finding {
+	kinds := []struct {
+		code, what string
+		is         func(string) bool
+	}{
+		{"image-bytecode", "compiled Python file(s)", func(p string) bool {
+			return strings.HasSuffix(p, ".pyc") || strings.HasSuffix(p, ".pyo") || hasPart(p, "__pycache__")
+		}},
+		{"image-cache", "file(s) of tool caches", func(p string) bool {
+			return hasPart(p, ".pytest_cache") || hasPart(p, ".mypy_cache") || hasPart(p, ".ruff_cache") || hasPart(p, ".ipynb_checkpoints") ||
+				hasPart(p, ".cache") || hasPart(p, ".hypothesis")
+		}},
+		{"image-git", "file(s) of a Git repository", func(p string) bool { return hasPart(p, ".git") }},
+	}
+	var found []report.Finding
+	for _, k := range kinds {
+		n, first := 0, image.Placed{}
+		for _, f := range s.visible() {
+			if k.is(f.Target) {
+				if n++; n == 1 {
+					first = f
+				}
+			}
+		}
+		if n > 0 {
+			found = append(found, s.finding(k.code, dockerfile, first.Line, fmt.Sprintf("the image gets %d %s, the first being %s", n, k.what, place(first))))
+		}
+	}
+	return append(found, s.clones()...)
+}
+
+// clones marks repositories that the build clones and leaves with their history.
+func (s *subject) clones() []report.Finding {
+	img := s.agentImage()
+	if img == nil {
+		return nil
+	}
+	var found []report.Finding
+	for _, d := range img.Downloads {
+		if d.Tool == "git" && !s.forgetsHistory(d.Line) {
+			found = append(found, s.finding("image-git", dockerfile, d.Line, fmt.Sprintf("git clone of %s leaves its history in the image", d.URL)))
+		}
+	}
+	return found
+}
+
+// forgetsHistory reports whether a RUN instruction at or after a line removes a .git directory.
+func (s *subject) forgetsHistory(line int) bool {
+	src, ok := s.source(dockerfile)
+	if !ok {
+		return false
+	}
+	lines := strings.Split(string(src), "\n")
+	for i := max(0, line-1); i < len(lines); i++ {
+		if strings.Contains(lines[i], ".git") && (strings.Contains(lines[i], "rm ") || strings.Contains(lines[i], "-delete")) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasPart reports whether a path has a component of a name.
+func hasPart(p, part string) bool {
+	for c := range strings.SplitSeq(p, "/") {
+		if c == part {
+			return true
+		}
+	}
+	return false
+}
+
+// remoteAdd marks ADD from the network without a checksum.
+func remoteAdd(_ *batch, s *subject) []report.Finding {
+	img := s.agentImage()
+	if img == nil {
+		return nil
+	}
+	var found []report.Finding
+	for _, a := range img.RemoteAdds {
+		if a.Checksum == "" {
+			found = append(found, s.finding("remote-add", dockerfile, a.Line, fmt.Sprintf("ADD takes %s from the network without a checksum", a.URL)))
+		}
+	}
+	return found
+}

@@ -1,0 +1,60 @@
+package gates
+
+import (
+	"fmt"
+
+	"github.com/posttrainarena/arena/gates/pysyntax/pyfacts"
+	"github.com/posttrainarena/arena/gates/report"
+)
+
+// weakTests judges all Python tests of the verifier together: one file that checks contents makes up for another that
+// only looks whether it is there.
+func weakTests(_ *batch, s *subject) []report.Finding {
+	var tests, exists, literal, strong int
+	var first testFile
+	for _, t := range s.testFiles() {
+		tests += len(t.facts.Tests)
+		if first.facts == nil && len(t.facts.Tests) > 0 {
+			first = t
+		}
+		for _, test := range t.facts.Tests {
+			if len(test.Unresolved) > 0 {
+				strong++ // it may assert through a function that cannot be seen
+			}
+		}
+		for _, a := range t.facts.Assertions {
+			switch a.Kind {
+			case pyfacts.Exists:
+				exists++
+			case pyfacts.Literal:
+				literal++
+			default:
+				strong++
+			}
+		}
+	}
+	switch {
+	case tests == 0 || strong > 0:
+		return nil
+	case exists > 0:
+		return s.one("existence-only", first.path, first.facts.Tests[0].Line, fmt.Sprintf("all %d assertion(s) only ask whether paths exist", exists+literal))
+	case literal > 0:
+		return s.one("literal-only", first.path, first.facts.Tests[0].Line, fmt.Sprintf("all %d assertion(s) compare constants with constants", literal))
+	default:
+		return s.one("no-assertions", first.path, first.facts.Tests[0].Line, fmt.Sprintf("none of the %d test(s) can fail on purpose", tests))
+	}
+}
+
+// chanceVerdict fires when an assertion depends on the current time or on unseeded random numbers. How long something
+// takes is left alone: measuring speed is what some tasks are about.
+func chanceVerdict(_ *batch, s *subject) []report.Finding {
+	var found []report.Finding
+	for _, t := range s.testFiles() {
+		for _, use := range t.facts.Chance {
+			if use.Judged && use.Kind != pyfacts.Timer {
+				found = append(found, s.finding("clock-dependent", t.path, use.Line, fmt.Sprintf("an assertion depends on %s (%s)", use.Via, use.Kind)))
+			}
+		}
+	}
+	return found
+}

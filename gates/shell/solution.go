@@ -1,0 +1,202 @@
+package shell
+
+import (
+	"path"
+	"strings"
+)
+
+// SolutionFacts is what solve.sh does.
+type SolutionFacts struct {
+	// DoesNothing: every command that can be reached is exit, true, :, echo,
+	// set, cd or the like, and no file is written. An empty script does nothing.
+	DoesNothing bool
+	// OnlyConstants: the script writes files, all with constant content, and
+	// runs nothing else. Writing a program this way is constant too: look at
+	// Written before calling it an echo of the answer.
+	OnlyConstants bool
+	// Written are the files that the script creates or changes.
+	Written []Write
+	// ReadsVerifier are places where the script touches the verifier's files.
+	ReadsVerifier []Reading
+
+	Downloads []Download
+	Commands  []Command
+	Files     []FileUse
+	Exits     []Exit
+	Opaque    []Command
+	Truncated bool // the lists may be incomplete and both claims are false
+}
+
+// Reading is one place where a solution touches the verifier.
+type Reading struct {
+	Path string // as far as it is known
+	Kind ReadingKind
+	Line int
+}
+
+// ReadingKind says what is read.
+type ReadingKind string
+
+// Kinds of readings.
+const (
+	ReadsVerifierDir ReadingKind = "verifier" // a path in /verifier or /tests, or a variable that names it
+	ReadsTests       ReadingKind = "tests"    // a file named test_outputs.py or test.sh
+	ReadsExpected    ReadingKind = "expected" // a file named like an expected output
+	ReadsReward      ReadingKind = "reward"   // the reward file itself
+)
+
+// Solution says what a reference solution does. The error is a *SyntaxError, or
+// wraps ErrNotShell.
+func Solution(script []byte) (SolutionFacts, error) {
+	in, _, err := run(script, Options{Script: "/solution/solve.sh"})
+	if err != nil {
+		return SolutionFacts{}, err
+	}
+	t := in.trace
+	f := SolutionFacts{
+		Downloads:     Downloads(t.Commands),
+		Commands:      t.Commands,
+		Files:         Uses(t.Commands),
+		ReadsVerifier: readings(t.Commands),
+		Exits:         t.Exits,
+		Opaque:        t.Opaque,
+		Truncated:     t.Truncated,
+	}
+	idle, constant := true, true
+	for _, c := range t.Commands {
+		for _, e := range c.Effects() {
+			switch e.Op {
+			case OpWrite, OpAppend, OpModify, OpCopy, OpMove, OpFetch, OpLink:
+				f.Written = append(f.Written, Write{Path: e.Target(), Data: e.Data, Append: e.Op == OpAppend})
+			}
+		}
+		idle = idle && c.isIdle()
+		constant = constant && (c.isIdle() || c.writesConstants())
+	}
+	whole := !t.Truncated && len(t.Opaque) == 0
+	f.DoesNothing = idle && whole
+	f.OnlyConstants = constant && !idle && whole && len(f.Written) > 0
+	return f, nil
+}
+
+// isIdle says that a command changes nothing outside the shell.
+func (c Command) isIdle() bool {
+	if len(c.Writes) > 0 {
+		return false
+	}
+	switch c.Name {
+	case "", ":", "true", "false", "echo", "printf", "exit", "return", "set", "shopt", "cd", "pushd", "popd", "pwd", "export", "declare", "local", "readonly", "typeset",
+		"unset", "shift", "sleep", "date", "umask", "ulimit", "trap", "break", "continue", "test", "[", "wait", "read", "whoami", "hostname", "clear", "ls":
+		return true
+	case "command", "type", "which", "hash":
+		return true
+	case "cat":
+		return c.Stdin != nil && len(c.operands()) == 0
+	}
+	return false
+}
+
+// writesConstants says that a command only puts constant text into files, or
+// prepares their place.
+func (c Command) writesConstants() bool {
+	switch c.Name {
+	case "", "echo", "printf", "cat", "tee", "true", ":":
+		if c.Name == "cat" && len(c.operands()) > 0 {
+			return false
+		}
+		for _, w := range c.Writes {
+			if !w.Data.Known {
+				return false
+			}
+		}
+		return true
+	case "mkdir", "chmod", "chown", "touch":
+		return true
+	case "dirname", "basename", "realpath":
+		return true
+	}
+	code, ok := c.Inline()
+	if !ok || !isPython(code.Language) || !code.Text.Known {
+		return false
+	}
+	p := newPython(code, c.Variable)
+	if !p.harmless() {
+		return false
+	}
+	for _, w := range p.writes() {
+		if !w.data.Known {
+			return false
+		}
+	}
+	return len(p.writes()) > 0
+}
+
+// readings finds where commands touch the verifier's files. A file that the
+// script itself creates is not read from the verifier.
+func readings(commands []Command) []Reading {
+	var out []Reading
+	seen := map[Reading]bool{}
+	add := func(r Reading) {
+		if !seen[r] {
+			seen[r] = true
+			out = append(out, r)
+		}
+	}
+	written := map[string]bool{}
+	for _, c := range commands {
+		for _, u := range c.uses() {
+			if kind := readingKind(u.Path.Text, true); kind != "" && !written[u.Path.Text] {
+				add(Reading{Path: u.Path.Text, Kind: kind, Line: c.Line})
+			}
+		}
+		if code, ok := c.Inline(); ok {
+			for _, t := range pyTokens(code.Text.Text) {
+				if t.kind != 's' || strings.ContainsAny(t.text, " \n") {
+					continue
+				}
+				if kind := readingKind(t.text, false); kind != "" && !written[t.text] {
+					add(Reading{Path: t.text, Kind: kind, Line: c.Line})
+				}
+			}
+		}
+		for _, a := range c.Args {
+			if kind := readingKind(a.Text, false); kind == ReadsVerifierDir && !c.isIdle() {
+				add(Reading{Path: a.Text, Kind: kind, Line: c.Line})
+			}
+		}
+		for _, e := range c.Effects() {
+			written[e.Target().Text] = true
+		}
+	}
+	return out
+}
+
+// readingKind classifies a path. expected asks for names of expected outputs too.
+func readingKind(p string, expected bool) ReadingKind {
+	clean := p
+	if strings.HasPrefix(p, "/") {
+		clean = path.Clean(p)
+	}
+	switch base := path.Base(clean); {
+	case below(clean, "/verifier", "/tests"), strings.HasPrefix(clean, "$BENCHFLOW_VERIFIER_DIR"), strings.HasPrefix(clean, "${BENCHFLOW_VERIFIER_DIR"):
+		return ReadsVerifierDir
+	case base == "reward.txt" && below(clean, "/logs/verifier"), base == "reward.json" && below(clean, "/logs/verifier"):
+		return ReadsReward
+	case base == "test_outputs.py":
+		return ReadsTests
+	case expected && isExpectedName(base):
+		return ReadsExpected
+	}
+	return ""
+}
+
+// isExpectedName says whether a file is named like the expected output of a check.
+func isExpectedName(base string) bool {
+	name := strings.ToLower(base)
+	for _, p := range []string{"expected", "ground_truth", "ground-truth", "groundtruth", "answer_key", "answer-key", "golden"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
