@@ -112,6 +112,18 @@ const (
 	FaultCanceled   FaultClass = "canceled"
 )
 
+// FaultIn says whose fault it is when a run stops in a stage and nothing is known
+// about the reason: that of whoever's code ran. In gate and training that is the
+// collection's tasks and their verifiers. Everywhere else only the arena's own
+// machinery and the organizers' sealed tasks run, so it is the platform's: a
+// participant is not blamed for what nothing of theirs had a part in.
+func FaultIn(stage Stage) FaultClass {
+	if stage == StageGate || stage == StageTraining {
+		return FaultCollection
+	}
+	return FaultPlatform
+}
+
 // NotLaunched is the status of a request that never got a job.
 const NotLaunched = "not launched"
 
@@ -180,6 +192,8 @@ type Progress struct {
 	Stages       []StageProgress `json:"stages"`
 	Training     []TrainingStep  `json:"training"`
 	Unrecognised int             `json:"unrecognised"` // verdict lines about tasks that the stage does not have
+	// LastLineAt is when the arena received the newest line, by its own clock.
+	LastLineAt *time.Time `json:"last_line_at,omitempty"`
 }
 
 // StageProgress is the state of one stage. Counts are of tasks; the training
@@ -246,7 +260,9 @@ type Preflight struct {
 	Checks []Check
 	// Reservation is what the run would reserve, 0 when no price is known.
 	Reservation Micros
+	Priced      bool // a price is known; it may be 0
 	Eligible    int
+	Limits      LaunchLimits
 }
 
 // Allowed reports whether every check holds.
@@ -266,9 +282,10 @@ func (p Preflight) Refusal() error {
 type RunTally struct {
 	ActiveRun      string           // the run that is active in the arena, of any challenge; empty when none
 	Runs           map[RunState]int // launched runs of the challenge, those without a job left out
-	LastLaunched   *time.Time
+	LastLaunched   *time.Time       // when a provider last took a job of the challenge
 	LastCollected  *time.Time
 	PendingReviews int
+	OldestQueued   *time.Time // since when the longest waiting run is queued; nil when none is
 }
 
 // CheckOpenings makes the checks of CheckLaunch that do not depend on a
@@ -295,7 +312,9 @@ const DailyWindow = 24 * time.Hour
 // for preflight and, on the same facts read inside the transaction that
 // reserves, for launch, so that the two can never disagree.
 func CheckLaunch(f LaunchFacts, who Identity, now time.Time) Preflight {
-	p := Preflight{Eligible: f.Collection.Static.Summary.Eligible, Reservation: f.Reservation()}
+	p := Preflight{
+		Eligible: f.Collection.Static.Summary.Eligible, Reservation: f.Reservation(), Priced: f.PriceError == "", Limits: f.Limits(now),
+	}
 	add := func(name string, err error, pass string) bool {
 		ok, detail := err == nil, pass
 		if !ok {
@@ -335,18 +354,11 @@ func checkAuthor(f LaunchFacts, who Identity) error {
 }
 
 func checkDaily(f LaunchFacts, now time.Time) error {
-	var recent []time.Time
-	for _, t := range f.Counted {
-		if now.Sub(t) < DailyWindow {
-			recent = append(recent, t)
-		}
-	}
-	limit := max(1, f.Challenge.Compute.RunsPerDay)
+	recent, limit := f.counted(now)
 	if len(recent) < limit {
 		return nil
 	}
 	// The slot frees when enough of the counted runs have left the window.
-	slices.SortFunc(recent, time.Time.Compare)
 	free := recent[len(recent)-limit].Add(DailyWindow)
 	return ErrDailyLimit.After(free.Sub(now)).
 		Detailf("%s has %d counted run(s) on %s in the last 24 hours, and %d a day is the limit. The next may start at %s. Failed and canceled runs do not count.",
@@ -472,18 +484,9 @@ func (p Preflight) DailyWait() time.Duration {
 // BlockedBy says in a few words what a run that has not ended waits for, empty
 // once it has ended.
 func (r Run) BlockedBy() string {
-	switch {
-	case r.State.Ended():
+	if r.State.Ended() {
 		return ""
-	case r.UnreachableFrom != nil:
-		return "the provider does not answer"
-	case r.CancelAsked != nil:
-		return "the provider stops the job"
-	case r.JobID == "":
-		return "the provider has not confirmed a job"
-	case r.State == RunQueued:
-		return "the job has not printed anything"
-	default:
-		return "the job"
 	}
+	w, _, _ := r.waitsFor(Patience{})
+	return w.BlockedBy
 }

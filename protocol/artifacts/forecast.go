@@ -34,9 +34,12 @@ func CountTries(attempts []Attempt) map[string]Tries {
 // Forecast says how much of a collection can teach the model something. GRPO
 // learns from a group of rollouts on one task only when their rewards differ.
 type Forecast struct {
-	Group       int            `json:"group"` // rollouts in one group
-	Tasks       []TaskForecast `json:"tasks"` // the most useful first
-	UsefulTasks float64        `json:"useful_tasks"`
+	Group    int            `json:"group"`    // rollouts in one group
+	Tried    int            `json:"tried"`    // tasks with attempts
+	Attempts int            `json:"attempts"` // at them, without those that errored
+	Tasks    []TaskForecast `json:"tasks"`    // the most useful first
+	// UsefulTasks is the number of useful groups to expect of one group a task.
+	UsefulTasks float64 `json:"useful_tasks"`
 	// Useful is the chance that a group on a task drawn at random carries a
 	// gradient: the expected share of useful groups.
 	Useful float64 `json:"useful"`
@@ -70,7 +73,7 @@ func NewForecast(tries map[string]Tries, group int) Forecast {
 		passed, tried = passed+t.Passed, tried+t.Tried
 	}
 	average := (float64(passed) + 0.5) / (float64(tried) + 1)
-	f := Forecast{Group: group, Tasks: []TaskForecast{}}
+	f := Forecast{Group: group, Tried: len(tries), Attempts: tried, Tasks: []TaskForecast{}}
 	for task, t := range tries {
 		alpha, beta := average+float64(t.Passed), 1-average+float64(t.Tried-t.Passed)
 		one := TaskForecast{Task: task, Passed: t.Passed, Tried: t.Tried, P: alpha / (alpha + beta)}

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,9 @@ import (
 	"github.com/posttrainarena/arena/configs"
 	"github.com/posttrainarena/arena/protocol"
 )
+
+// variableName is what an environment variable may be called (POSIX).
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // checker gathers the problems of one file.
 type checker struct {
@@ -45,6 +49,10 @@ func (c *checker) share(key string, f float64) {
 	c.need(f >= 0 && f <= 1, key, "must be from 0 to 1, not %v", f)
 }
 
+// maxPatience is the longest time after which a run can count as stalled, in
+// minutes: a month.
+const maxPatience = 31 * 24 * 60
+
 func checkArena(a configs.Arena) configs.Problems {
 	c := checker{origin: a.Origin}
 	colon := strings.LastIndexByte(a.Server.Listen, ':')
@@ -57,6 +65,15 @@ func checkArena(a configs.Arena) configs.Problems {
 	c.positive("limits.bundle_bytes", a.Limits.BundleBytes)
 	c.positive("limits.validations_per_hour", int64(a.Limits.ValidationsPerHour))
 	c.positive("limits.messages_per_hour", int64(a.Limits.MessagesPerHour))
+	for _, wait := range []struct {
+		key     string
+		minutes int
+	}{
+		{"no_job", a.Stalled.NoJobMinutes}, {"no_output", a.Stalled.NoOutputMinutes}, {"silence", a.Stalled.SilenceMinutes},
+		{"cancel", a.Stalled.CancelMinutes}, {"unreachable", a.Stalled.UnreachableMinutes},
+	} {
+		c.need(wait.minutes >= 0 && wait.minutes <= maxPatience, "stalled."+wait.key+"_minutes", "must be from 0 to %d, not %d", maxPatience, wait.minutes)
+	}
 	c.amount("budget.cap", a.Budget.Cap)
 	c.amount("budget.prior_allowance", a.Budget.PriorAllowance)
 	c.oneOf("identity.mode", a.Identity.Mode, "local", "hub")
@@ -68,6 +85,15 @@ func checkArena(a configs.Arena) configs.Problems {
 	c.oneOf("providers.default", a.Providers.Default, ProviderHuggingFace, ProviderLocal, ProviderSimulated)
 	c.need(a.Providers.Simulated.Speed > 0, "providers.simulated.speed", "must be above 0, not %v", a.Providers.Simulated.Speed)
 	c.share("providers.simulated.fault_rate", a.Providers.Simulated.FaultRate)
+	local := a.Providers.Local
+	c.need(len(local.Command) > 0 && local.Command[0] != "", "providers.local.command", "names no program")
+	c.need(local.Directory != "", "providers.local.directory", "is empty")
+	c.need(local.GraceSeconds >= 1 && local.GraceSeconds <= 3600, "providers.local.grace_seconds", "must be from 1 to 3600, not %d", local.GraceSeconds)
+	c.amount("providers.local.price_per_hour", local.PricePerHour)
+	for _, name := range local.Environment {
+		// What is wrong may be a secret, so it is not repeated.
+		c.need(variableName.MatchString(name), "providers.local.environment", "holds something other than names of variables; values do not belong here")
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.Flavors)) {
 		f, key := a.Flavors[name], "flavors."+name
 		c.need(f.GPUs >= 1 && f.GPUs <= maxDevices, key+".gpus", "must be from 1 to %d, not %d", maxDevices, f.GPUs)

@@ -219,6 +219,49 @@ func TestRunConfigQuotesWhatItIsGiven(t *testing.T) {
 	}
 }
 
+// TestTaskListsAreWhatTheConfigNames renders every challenge with its lists.
+func TestTaskListsAreWhatTheConfigNames(t *testing.T) {
+	cfg := defaults(t)
+	sealed := map[string][]string{}
+	for id := range cfg.Suites {
+		sealed[id] = []string{id + "-two", id + "-one"}
+	}
+	for id, c := range cfg.Challenges {
+		at := protocol.Source{RepoID: "example-org/x", Revision: strings.Repeat("0a", 20)}
+		text, err := compose.RunConfig(cfg, id, compose.Run{ID: "r", Source: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists, err := compose.TaskLists(cfg, id, []string{"sort", "merge"}, sealed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "task_list"); len(lists) != n || n != 1+len(c.Binding.Suites) {
+			t.Errorf("%s: the config names %d lists, there are %d", id, n, len(lists))
+		}
+		all := ""
+		for name, list := range lists {
+			if !strings.Contains(string(text), "task_list = '"+name+"'") {
+				t.Errorf("%s: the config does not name %s", id, name)
+			}
+			all += string(list)
+		}
+		want := "merge\nsort\n"
+		for _, suite := range c.Binding.Suites {
+			want += suite + "-one\n" + suite + "-two\n"
+		}
+		if len(all) != len(want) || !strings.Contains(all, "merge\nsort\n") {
+			t.Errorf("%s: the lists hold\n%s", id, all)
+		}
+		if strings.Contains(string(text), "-two") {
+			t.Errorf("%s: the config itself names a sealed task", id)
+		}
+	}
+	if _, err := compose.TaskLists(cfg, "no-such", nil, nil); err == nil {
+		t.Error("the lists of a challenge that does not exist were rendered")
+	}
+}
+
 func TestRunConfigRefuses(t *testing.T) {
 	at := protocol.Source{RepoID: "example-org/x", Revision: strings.Repeat("0a", 20)}
 	if _, err := compose.RunConfig(defaults(t), "no-such", compose.Run{ID: "r", Source: at}); err == nil {
@@ -262,6 +305,11 @@ func TestCheckFindsWhatCannotWork(t *testing.T) {
 		}, "identity.hub_url: must start with https"},
 		{func(c *configs.Config) { c.Arena.Providers.Default = "aws" }, `providers.default: must be one of`},
 		{func(c *configs.Config) { c.Arena.Providers.Simulated.FaultRate = 1.5 }, "fault_rate: must be from 0 to 1"},
+		{func(c *configs.Config) { c.Arena.Providers.Local.Command = nil }, "providers.local.command: names no program"},
+		{func(c *configs.Config) { c.Arena.Providers.Local.Directory = "" }, "providers.local.directory: is empty"},
+		{func(c *configs.Config) { c.Arena.Providers.Local.GraceSeconds = 0 }, "providers.local.grace_seconds: must be from 1 to 3600"},
+		{func(c *configs.Config) { c.Arena.Providers.Local.PricePerHour = "free" }, `providers.local.price_per_hour: amount "free"`},
+		{func(c *configs.Config) { c.Arena.Providers.Local.Environment = []string{"HF_TOKEN=abc"} }, "providers.local.environment: holds something other than names"},
 		{func(c *configs.Config) { c.Arena.Suites = map[string]configs.SealedSource{"tb2-86": {From: "disk"}} }, "suites.tb2-86.from: must be one of fixture"},
 		{func(c *configs.Config) {
 			c.Arena.Suites = map[string]configs.SealedSource{"tb2-86": {From: configs.FromDirectory}}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -23,7 +24,47 @@ type Run struct {
 
 // The task lists lie beside the config in a job's bundle, one task a line
 // (reference/pipeline.md §4.8).
-const trainList = "task-lists/train_dataset.txt"
+const (
+	trainList = "task-lists/train_dataset.txt"
+	evalList  = "task-lists/eval_dataset.txt" // of the only suite in a single trial
+)
+
+// suiteList is the task list of one of several suites or trials.
+func suiteList(suite string) string { return "task-lists/" + suite + ".txt" }
+
+// single reports whether a challenge measures one suite in one trial, which every
+// version of the pipeline can.
+func single(c configs.Challenge) bool {
+	return len(c.Binding.Suites) == 1 && c.Metric.TrialsPerRun == 1
+}
+
+// TaskLists renders the files that RunConfig's config names, by their paths
+// beside it: the training tasks and, for each suite by id, the sealed tasks that
+// are evaluated. They name sealed tasks, so they are for the job alone.
+func TaskLists(cfg configs.Config, challenge string, train []string, sealed map[string][]string) (map[string][]byte, error) {
+	c, ok := cfg.Challenges[challenge]
+	if !ok {
+		return nil, fmt.Errorf("render task lists: there is no challenge %q", challenge)
+	}
+	files := map[string][]byte{trainList: taskList(train)}
+	for _, id := range c.Binding.Suites {
+		name := suiteList(id)
+		if single(c) {
+			name = evalList
+		}
+		files[name] = taskList(sealed[id])
+	}
+	return files, nil
+}
+
+// taskList writes one name a line, sorted.
+func taskList(names []string) []byte {
+	var out bytes.Buffer
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		out.WriteString(name + "\n")
+	}
+	return out.Bytes()
+}
 
 // pipelineConfig is the training pipeline's config file, with its own table
 // names (reference/pipeline.md §4.7). A single suite in a single trial is
@@ -99,7 +140,7 @@ func (p *pipelineConfig) evaluate(cfg configs.Config, c configs.Challenge) {
 	var suites []dataset
 	for _, id := range c.Binding.Suites {
 		from := SuiteSource(cfg, id)
-		d := dataset{Name: id, RepoID: from.RepoID, Revision: from.Revision, TaskList: "task-lists/" + id + ".txt"}
+		d := dataset{Name: id, RepoID: from.RepoID, Revision: from.Revision, TaskList: suiteList(id)}
 		if from.From == configs.FromDataset { // a directory on this machine means nothing to a job
 			d.Path = from.Path
 		} else {
@@ -107,9 +148,8 @@ func (p *pipelineConfig) evaluate(cfg configs.Config, c configs.Challenge) {
 		}
 		suites = append(suites, d)
 	}
-	if len(suites) == 1 && c.Metric.TrialsPerRun == 1 {
-		suites[0].Name = ""
-		suites[0].TaskList = "task-lists/eval_dataset.txt"
+	if single(c) {
+		suites[0].Name, suites[0].TaskList = "", evalList
 		p.EvalDataset = &suites[0]
 		return
 	}

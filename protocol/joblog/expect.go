@@ -18,6 +18,9 @@ type Expect struct {
 	Trials int
 	// Known explains why runs stop, in order of preference.
 	Known []KnownIssue
+	// Sealed takes sealed names out of what everybody sees of the fold as it is:
+	// the keys of training steps. nil leaves them.
+	Sealed *Redactor
 }
 
 // KnownIssue explains one way in which a run stops.

@@ -95,6 +95,15 @@ type curve struct {
 	last   protocol.TrainingStep
 }
 
+// metric is the name of a number of a training step.
+func (s *State) metric(key []byte) string {
+	name := string(Clean(nil, key))
+	if s.expect.Sealed != nil {
+		name = s.expect.Sealed.Redact(name)
+	}
+	return name
+}
+
 // step reads the trainer's records on a line, as the Python dictionaries that it
 // prints: alone, after a progress bar, or several in a row. A dictionary inside
 // other text, such as the harness's "Rewards: {…}", is not the trainer's.
@@ -112,7 +121,7 @@ func (s *State) step(at time.Time, b []byte) bool {
 		rest, ok := readDict(b[i:], func(key []byte, v float64) {
 			isStep = isStep || string(key) == "loss" || string(key) == "reward"
 			if finite := !math.IsNaN(v) && !math.IsInf(v, 0); finite && len(values) < maxValues {
-				values[string(Clean(nil, key))] = v
+				values[s.metric(key)] = v
 			}
 		})
 		if !ok {

@@ -42,6 +42,13 @@ type Spec struct {
 	Timeout time.Duration
 	// Config is the run's rendered pipeline config (TOML). It holds no secrets.
 	Config []byte
+	// Files lie beside the config, by their relative paths: the task lists that it
+	// names. They name sealed tasks, so they are for the job alone and never part
+	// of what is stored of a spec.
+	Files map[string][]byte `json:"-"`
+	// Collection holds the files to train on when no code host has them, because
+	// they were uploaded; nil otherwise, when the config says where they are.
+	Collection fs.FS `json:"-"`
 	// Command and Env are what the job executes; secrets go by name, never value.
 	Command []string
 	Env     map[string]string

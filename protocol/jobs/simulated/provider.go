@@ -3,14 +3,12 @@ package simulated
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -193,8 +191,7 @@ func (p *Provider) next(spec jobs.Spec) *record {
 	case FaultRefuse, FaultTimeoutBefore, FaultKillBefore:
 		r.Spec = jobs.Spec{Run: spec.Run}
 	default:
-		sum := hash(r.Seed, "job", spec.Run, strconv.Itoa(len(p.labelled(spec.Run))+1))
-		r.ID = hex.EncodeToString(sum[:12])
+		r.ID = JobID(r.Seed, spec.Run, len(p.labelled(spec.Run))+1)
 		if r.Faults.first(scopePlay) == FaultNone {
 			r.Faults = append(r.Faults, p.mishap(spec.Run)...)
 		}
