@@ -17,6 +17,7 @@ type Arena struct {
 	Origin    Origin                  `toml:"-"`
 	Server    Server                  `toml:"server"`
 	Limits    Limits                  `toml:"limits"`
+	Stalled   Stalled                 `toml:"stalled"`
 	Budget    Budget                  `toml:"budget"`
 	Identity  Identity                `toml:"identity"`
 	Providers Providers               `toml:"providers"`
@@ -37,6 +38,16 @@ type Limits struct {
 	BundleBytes        int64 `toml:"bundle_bytes"`
 	ValidationsPerHour int   `toml:"validations_per_hour"` // one person's
 	MessagesPerHour    int   `toml:"messages_per_hour"`    // one person's
+}
+
+// Stalled says after how many minutes a run that waits for one thing counts as
+// stalled; 0 means never.
+type Stalled struct {
+	NoJobMinutes       int `toml:"no_job_minutes"`      // its launch is not confirmed
+	NoOutputMinutes    int `toml:"no_output_minutes"`   // its job has printed nothing
+	SilenceMinutes     int `toml:"silence_minutes"`     // its log does not grow
+	CancelMinutes      int `toml:"cancel_minutes"`      // it goes on after it was to be canceled
+	UnreachableMinutes int `toml:"unreachable_minutes"` // its provider does not answer
 }
 
 // Budget is the money that runs may use.
@@ -70,8 +81,11 @@ type SimulatedProvider struct {
 
 // LocalProvider sets up the provider that runs the pipeline on this machine.
 type LocalProvider struct {
-	Command   []string `toml:"command"`   // the run's config file is appended
-	Directory string   `toml:"directory"` // relative to the data directory
+	Command      []string `toml:"command"`        // the run's config file is appended
+	Directory    string   `toml:"directory"`      // relative to the data directory
+	Environment  []string `toml:"environment"`    // names of variables that the command gets besides the harmless ones
+	GraceSeconds int      `toml:"grace_seconds"`  // between asking the command to stop and making it
+	PricePerHour Dollars  `toml:"price_per_hour"` // of this machine, whatever a flavor is called
 }
 
 // HuggingFaceProvider sets up the provider that starts Hugging Face Jobs.

@@ -55,7 +55,9 @@ type Health struct {
 	ActiveRun       *string                   `json:"active_run"`
 	Runs            map[protocol.RunState]int `json:"runs" doc:"Launched runs by state"`
 	RemainingUSD    protocol.Micros           `json:"remaining_usd"`
-	LastLaunchedAt  *time.Time                `json:"last_launched_at"`
+	OldestQueuedAt  *time.Time                `json:"oldest_queued_at" doc:"Since when the run that has waited longest is queued; null when none is"`
+	OldestQueuedAge *int64                    `json:"oldest_queued_seconds" doc:"How long that is"`
+	LastLaunchedAt  *time.Time                `json:"last_launched_at" doc:"When the provider last took a job"`
 	LastCollectedAt *time.Time                `json:"last_collected_at"`
 	PendingReviews  int                       `json:"pending_reviews"`
 }

@@ -38,6 +38,9 @@ type Version struct {
 	GateSet   string `json:"gate_set"`
 	Provider  string `json:"provider"`
 	Simulated bool   `json:"simulated" doc:"Runs are played by the arena, not trained"`
+	Mock      bool   `json:"mock" doc:"The arena is mocked: everything in it is invented"`
+	// MockWorld is what a mocked arena was made from.
+	MockWorld *protocol.Mock `json:"mock_world" doc:"What a mocked arena was made from; null for a real one"`
 }
 
 // HealthStatus is the answer of /healthz and /readyz.

@@ -58,8 +58,9 @@ func schemaName(t reflect.Type, hint string) string {
 	return name
 }
 
-// allowNull corrects what the generator cannot know: a pointer to an object is
-// null when there is nothing, and lists in answers are never null.
+// allowNull corrects what the generator cannot know: a pointer, to an object or
+// to money too, is null when there is nothing, and lists in answers are never
+// null. An answer leaves out what has omitempty; a request may say null there.
 func (s *Schemas) allowNull() {
 	isRequest := map[string]bool{}
 	for _, schema := range s.requests {
@@ -73,8 +74,8 @@ func (s *Schemas) allowNull() {
 				if p == nil {
 					continue
 				}
-				if f.Type.Kind() == reflect.Pointer && p.Ref != "" {
-					schema.Properties[jsonName(f)] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}
+				if f.Type.Kind() == reflect.Pointer && (isRequest[ref] || !strings.Contains(f.Tag.Get("json"), ",omitempty")) {
+					schema.Properties[jsonName(f)] = nullable(p)
 				}
 				if p.Type == huma.TypeArray && !isRequest[ref] {
 					p.Nullable = false
@@ -82,6 +83,15 @@ func (s *Schemas) allowNull() {
 			}
 		}
 	}
+}
+
+// nullable is a schema that takes null too.
+func nullable(s *huma.Schema) *huma.Schema {
+	if s.Ref != "" {
+		return &huma.Schema{AnyOf: []*huma.Schema{{Ref: s.Ref}, {Type: "null"}}, Description: s.Description}
+	}
+	s.Nullable = true
+	return s
 }
 
 var tagName = regexp.MustCompile(`^[^,]*`)
@@ -131,10 +141,10 @@ func (s *Schemas) Document(baseURL, version string) *huma.OpenAPI {
 func (s *Schemas) operation(r Route) *huma.Operation {
 	op := &huma.Operation{
 		OperationID: r.Name, Summary: r.Summary, Description: "Who may call it: " + r.Role.String() + ".",
-		Responses: map[string]*huma.Response{}, Security: []map[string][]string{},
+		Responses: map[string]*huma.Response{}, Security: []map[string][]string{{"token": {}}},
 	}
-	if r.Role != protocol.RolePublic {
-		op.Security = []map[string][]string{{"token": {}}}
+	if r.Role == protocol.RolePublic { // works without a token, and with one
+		op.Security = append([]map[string][]string{{}}, op.Security...)
 	}
 	for _, m := range pathParam.FindAllStringSubmatch(r.Path, -1) {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: m[1], In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
@@ -195,9 +205,9 @@ func (s *Schemas) answer(r Route) *huma.Response {
 
 // failures lists the statuses of the problems that a route can answer with.
 func (r Route) failures() []int {
-	set := map[int]bool{400: true, 429: true, 500: true, 503: true}
+	set := map[int]bool{400: true, 401: true, 429: true, 500: true, 503: true}
 	if r.Role != protocol.RolePublic {
-		set[401], set[403] = true, true
+		set[403] = true
 	}
 	if pathParam.MatchString(r.Path) {
 		set[404] = true

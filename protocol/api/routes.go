@@ -116,6 +116,13 @@ func Routes() []Route {
 		{Name: "arenaBudget", Method: get, Path: "/api/arena/budget", Role: protocol.RolePublic, Summary: "The compute cap, what is committed and what remains.", Answer: Budget{}},
 		{Name: "listJobs", Method: get, Path: "/api/jobs", Role: protocol.RolePublic, Summary: "Every job with its purpose and cost, and the budget that launches are checked against.", Query: pageParams(), Answer: Jobs{}},
 
+		{Name: "formula", Method: get, Path: "/api/formula", Role: protocol.RolePublic, Summary: "Everything a score depends on: models, suites, recipes, challenges, and a page of collections.", Query: append(filterParams(), pageParams()...), Answer: Formula{}},
+		{Name: "runMetrics", Method: get, Path: "/api/metrics", Role: protocol.RolePublic, Summary: "What runs add up to: by state and stage, stage durations, failure causes, pass rates over time, spend.", Query: only(Param{Name: "challenge", Doc: "Only runs of this challenge"}), Answer: RunMetrics{}},
+		{Name: "appMeta", Method: get, Path: "/api/app/meta", Role: protocol.RolePublic, Summary: "What the submissions pages need to know of the arena itself.", Answer: AppMeta{}},
+		{Name: "appSubmissions", Method: get, Path: "/api/app/submissions", Role: protocol.RolePublic, Summary: "Collections with what became of their runs and where they stand, newest first.", Query: append(filterParams(), pageParams()...), Answer: Submissions{}},
+		{Name: "appSubmission", Method: get, Path: "/api/app/submissions/{env}", Role: protocol.RolePublic, Summary: "Everything about one collection, with the commands to use it outside the arena.", Answer: SubmissionPage{}},
+		{Name: "appRun", Method: get, Path: "/api/app/runs/{run}", Role: protocol.RolePublic, Summary: "Everything that everybody may know about one run, of whatever challenge.", Answer: AppRun{}},
+
 		{Name: "events", Method: get, Path: "/api/events", Role: protocol.RolePublic, Summary: "Server-sent events of what changes; resumes after Last-Event-ID.", Query: only(Param{Name: "after", Doc: "Send the events after this one; the header Last-Event-ID goes before", Integer: true}), Content: ContentEvents},
 		{Name: "version", Method: get, Path: "/api/version", Role: protocol.RolePublic, Summary: "Build fingerprint of the running arena.", Answer: Version{}},
 		{Name: "healthz", Method: get, Path: "/healthz", Role: protocol.RolePublic, Summary: "The process is alive.", Answer: HealthStatus{}},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/artifacts"
 )
 
 // LaunchRequest asks for a run.
@@ -22,12 +23,17 @@ type Preflight struct {
 	MaxComputeUSD *protocol.Micros `json:"max_compute_usd" doc:"What the run would reserve; null when no price is known"`
 	EligibleTasks int              `json:"eligible_tasks"`
 	ResetsAt      *time.Time       `json:"resets_at" doc:"When the daily limit frees a slot; null when it does not bind"`
+
+	Limits   protocol.LaunchLimits `json:"limits" doc:"How much of what bounds launches is used, and which of it binds"`
+	Forecast *artifacts.Forecast   `json:"forecast" doc:"How much groups of rollouts on these tasks can be expected to teach, from the attempts of earlier runs of the collection; null when there are none"`
 }
 
 // PreflightFrom maps the checks to the wire.
 func PreflightFrom(challenge, collection string, p protocol.Preflight, now time.Time) Preflight {
-	out := Preflight{Allowed: p.Allowed(), ChallengeID: challenge, EnvironmentID: collection, Checks: p.Checks, EligibleTasks: p.Eligible}
-	if p.Reservation > 0 {
+	out := Preflight{
+		Allowed: p.Allowed(), ChallengeID: challenge, EnvironmentID: collection, Checks: p.Checks, EligibleTasks: p.Eligible, Limits: p.Limits,
+	}
+	if p.Priced {
 		out.MaxComputeUSD = &p.Reservation
 	}
 	if wait := p.DailyWait(); wait > 0 {
@@ -49,7 +55,7 @@ type Run struct {
 	AgentID             *string                  `json:"agent_id"`
 	State               protocol.RunState        `json:"state" enum:"queued,running,scored,failed,canceled"`
 	Stage               *protocol.Stage          `json:"stage" doc:"The last stage the run reached"`
-	Reason              *string                  `json:"reason" doc:"Why it stopped, or what it waits for"`
+	Reason              *string                  `json:"reason" doc:"Why it stopped, or what happens at the moment"`
 	PlatformFault       bool                     `json:"platform_fault" doc:"It stopped on the arena's side, not the collection's"`
 	Fault               *protocol.FaultClass     `json:"fault" doc:"platform, collection, limit or canceled"`
 	Status              string                   `json:"status" doc:"The job's own status, or: not launched"`
@@ -58,6 +64,11 @@ type Run struct {
 	JobURL              *string                  `json:"job_url,omitempty" doc:"Editors only"`
 	Since               time.Time                `json:"since" doc:"When the state was reached"`
 	BlockedBy           *string                  `json:"blocked_by" doc:"What a run that has not ended waits for"`
+	Stalled             bool                     `json:"stalled" doc:"It has waited for that for longer than expected; nothing is done about it by itself"`
+	StalledBecause      *string                  `json:"stalled_because" doc:"What takes too long, and since when"`
+	StallsAt            *time.Time               `json:"stalls_at" doc:"When a run that has not ended counts as stalled unless something changes"`
+	NextCheckAt         *time.Time               `json:"next_check_at" doc:"When the arena looks at a run that has not ended next by itself, at the latest"`
+	LastLineAt          *time.Time               `json:"last_line_at" doc:"When the newest line of its log arrived"`
 	CancelRequested     *time.Time               `json:"cancel_requested_at"`
 	UnreachableSince    *time.Time               `json:"unreachable_since" doc:"Since when the provider does not answer"`
 	Provider            string                   `json:"provider"`
@@ -76,6 +87,8 @@ type Run struct {
 	Stages              []protocol.StageProgress `json:"stages"`
 	Training            []protocol.TrainingStep  `json:"training"`
 	LogLines            int64                    `json:"log_lines"`
+	LastLines           []string                 `json:"last_lines,omitempty" doc:"The end of the log of a failed run, for the collection's author and editors. Of sealed stages only the shape of the evaluation is left, and no sealed task is named"`
+	Forecast            *artifacts.Forecast      `json:"forecast,omitempty" doc:"How much groups of rollouts can be expected to teach, from the run's own attempts; task by task for the collection's author"`
 	Result              *Result                  `json:"result" doc:"The collected result; null until it is collected, and in lists"`
 	Existing            bool                     `json:"existing,omitempty" doc:"The request_id was used before; this is its run"`
 }
@@ -86,18 +99,23 @@ type Runs struct {
 	Next *string `json:"next_cursor"`
 }
 
-// RunFrom maps a run to what a caller may see: its job link is for editors.
-func RunFrom(r protocol.Run, who protocol.Identity) Run {
+// RunFrom maps a run to what a caller may see: its job link is for editors. w
+// explains a run that has not ended, and is nil for one that has.
+func RunFrom(r protocol.Run, w *protocol.Waiting, who protocol.Identity) Run {
 	out := Run{
 		RunID: r.ID, RequestKey: r.RequestID, ChallengeID: r.Challenge, EnvironmentID: r.Collection, EnvironmentRevision: r.Revision,
 		Author: r.Author, LaunchedBy: r.LaunchedBy, AgentID: Optional(r.AgentID), State: r.State, Reason: Optional(r.Reason),
 		PlatformFault: r.Fault == protocol.FaultPlatform, Status: r.Status(), JobStatus: Optional(r.JobStatus), JobID: Optional(r.JobID),
-		Since: r.Since, BlockedBy: Optional(r.BlockedBy()), CancelRequested: r.CancelAsked, UnreachableSince: r.UnreachableFrom,
+		Since: r.Since, LastLineAt: r.Progress.LastLineAt, CancelRequested: r.CancelAsked, UnreachableSince: r.UnreachableFrom,
 		Provider: r.Provider, Simulated: r.Provider == SimulatedProvider, Flavor: r.Flavor, TimeoutSeconds: int64(r.Timeout / time.Second),
 		RecipeID: r.RecipeID, TrainTaskCount: r.TrainTasks, ExcludedTaskCount: r.ExcludedTasks, EvalTaskCount: r.EvalTasks,
 		MaxComputeUSD: r.Reserved, SettledUSD: r.Settled, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
 		Stages: append([]protocol.StageProgress{}, r.Progress.Stages...), Training: append([]protocol.TrainingStep{}, r.Progress.Training...),
 		LogLines: r.LogLines,
+	}
+	if w != nil {
+		out.Reason, out.BlockedBy = &w.Reason, &w.BlockedBy
+		out.Stalled, out.StalledBecause, out.StallsAt, out.NextCheckAt = w.Stalled, Optional(w.Cause), w.Due, w.NextCheck
 	}
 	if r.Stage != "" {
 		out.Stage = &r.Stage

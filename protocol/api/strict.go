@@ -31,11 +31,11 @@ func (s *Schemas) Decode(r Route, body []byte, into any) error {
 	var found huma.ValidateResult
 	huma.Validate(s.registry, schema, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, value, &found)
 	for _, err := range found.Errors {
-		// About an object as a whole there is nothing to find but a member that is
-		// missing, which wrongMembers names by itself.
-		if f := fieldError(err); !isObject || f.Field != wholeBody {
-			bad = append(bad, f)
+		f := fieldError(err)
+		if f.Field == wholeBody && isObject {
+			continue // a member is missing, which wrongMembers says by its name
 		}
+		bad = append(bad, f)
 	}
 	if len(bad) > 0 {
 		return invalidBody(bad)
@@ -65,8 +65,8 @@ func wrongMembers(schema *huma.Schema, object map[string]any) []protocol.FieldEr
 }
 
 const (
-	wholeBody = "body" // the field of a finding about no member in particular
-	maxFields = 50     // wrong members that one answer names
+	wholeBody = "(body)" // the field of a finding about no member in particular
+	maxFields = 50       // wrong members that one answer names
 )
 
 // fieldError is a finding of the validator.

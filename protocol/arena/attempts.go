@@ -25,17 +25,19 @@ func (s *Service) Attempts(ctx context.Context, who protocol.Identity, challenge
 	if err != nil {
 		return Attempts{}, err
 	}
-	var out Attempts
-	out.List, out.Problems = artifacts.Attempts(files)
-	if tries := artifacts.CountTries(out.List); len(tries) > 0 {
-		c, err := s.Challenge(challenge)
-		if err != nil {
-			return out, err
-		}
-		forecast := artifacts.NewForecast(tries, c.Recipe.NumGenerations)
-		out.Forecast = &forecast
+	see, err := s.evidenceFor(ctx, who, run)
+	if err != nil {
+		return Attempts{}, err
 	}
-	return out, nil
+	all, problems := artifacts.Attempts(files)
+	out := Attempts{Problems: see.problems(problems)}
+	for _, a := range all {
+		if !see.hidden(a) {
+			out.List = append(out.List, see.attempt(a))
+		}
+	}
+	out.Forecast, err = s.RunForecast(ctx, who, run)
+	return out, err
 }
 
 // Attempt returns one attempt of a run, numbered as in the list.
@@ -48,11 +50,16 @@ func (s *Service) Attempt(ctx context.Context, who protocol.Identity, challenge,
 	if err != nil {
 		return artifacts.Detail{}, err
 	}
+	see, err := s.evidenceFor(ctx, who, run)
+	if err != nil {
+		return artifacts.Detail{}, err
+	}
 	list, _ := artifacts.Attempts(files)
-	if number < 1 || number > len(list) {
+	if number < 1 || number > len(list) || see.hidden(list[number-1]) {
 		return artifacts.Detail{}, protocol.ErrNoAttempt.Detailf("This run has %d attempts, numbered from 1.", len(list))
 	}
-	return artifacts.Open(files, list[number-1])
+	d, err := artifacts.Open(files, list[number-1])
+	return see.detail(d), err
 }
 
 // evidenceOf returns a run whose evidence who may see.

@@ -12,6 +12,7 @@ import (
 type Standing struct {
 	Challenge   protocol.Challenge
 	Price       protocol.Micros // of its flavor, per hour; 0 when not known
+	Priced      bool            // a price is known
 	Reservation protocol.Micros // of one run; 0 when no price is known
 	Health      *Health         // nil unless the challenge is open
 }
@@ -22,7 +23,9 @@ type Health struct {
 	ActiveRun      string
 	Runs           map[protocol.RunState]int // launched runs by state
 	Remaining      protocol.Micros
-	LastLaunched   *time.Time
+	OldestQueued   *time.Time    // since when the longest waiting run is queued; nil when none is
+	QueuedFor      time.Duration // how long that is
+	LastLaunched   *time.Time    // when the provider last took a job
 	LastCollected  *time.Time
 	PendingReviews int
 }
@@ -56,6 +59,7 @@ func (s *Service) standing(ctx context.Context, c protocol.Challenge) (Standing,
 	}
 	var priceError string
 	st.Price, priceError = s.price(ctx, c)
+	st.Priced = priceError == ""
 	facts := protocol.LaunchFacts{Challenge: c, Price: st.Price, PriceError: priceError}
 	st.Reservation = facts.Reservation()
 	tally, err := s.Tally(ctx, c.ID)
@@ -69,6 +73,9 @@ func (s *Service) standing(ctx context.Context, c protocol.Challenge) (Standing,
 	st.Health = &Health{
 		ActiveRun: tally.ActiveRun, Runs: tally.Runs, Remaining: facts.Ledger.Remaining(), LastLaunched: tally.LastLaunched,
 		LastCollected: tally.LastCollected, PendingReviews: tally.PendingReviews,
+	}
+	if at := tally.OldestQueued; at != nil {
+		st.Health.OldestQueued, st.Health.QueuedFor = at, s.now().Sub(*at)
 	}
 	if err := protocol.CheckOpenings(facts); err != nil {
 		st.Health.Refusal = protocol.AsError(err).Detail

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -80,6 +81,7 @@ func (s *Service) ending(run protocol.Run, job jobs.Job, fold *folding, uploaded
 		Status: string(job.Status), EndedAt: job.EndedAt.UTC(), Billed: protocol.Cost(run.Price, job.Billed),
 		Progress: fold.Progress(), Stage: fold.Stage(),
 	}
+	end.Progress.LastLineAt = run.Progress.LastLineAt
 	if job.EndedAt.IsZero() {
 		end.EndedAt = s.now()
 	}
@@ -114,7 +116,7 @@ func (s *Service) whyFailed(run protocol.Run, job jobs.Job, fold *folding) (stri
 		if issue, known := fold.Issue(); known {
 			reason = strings.TrimSuffix(reason, ".") + ". " + issue.Sentence
 		}
-		return s.redactor.Redact(reason), fold.Fault()
+		return s.redactor.Redact(reason), cmp.Or(fold.Fault(), protocol.FaultIn(fold.Stage()))
 	}
 	switch job.Status {
 	case jobs.Completed:

@@ -26,6 +26,7 @@ func (s *Service) Watch(ctx context.Context) error {
 	tick := time.NewTicker(s.Timing.Reconcile)
 	defer tick.Stop()
 	for {
+		s.watchers.plan(s.now().Add(s.Timing.Reconcile))
 		// A launch in progress has a moment to finish before it is looked into.
 		if err := s.reconcile(ctx, 2*s.Timing.ProviderCall); err != nil && ctx.Err() == nil {
 			s.Logger.Error("reconciling failed", "error", err)
@@ -51,6 +52,7 @@ func (s *Service) reconcile(ctx context.Context, grace time.Duration) error {
 			if run.CancelAsked != nil {
 				s.stopJob(ctx, run)
 			}
+			s.probe(ctx, run)
 		case s.now().Sub(run.CreatedAt) >= grace:
 			s.settleUnconfirmed(ctx, run)
 		}

@@ -28,7 +28,7 @@ func (s *Service) Collect(ctx context.Context, who protocol.Identity, by protoco
 	}
 	result, err := s.recompute(ctx, run)
 	if err != nil {
-		return result, false, err
+		return result, false, s.refusal(who, err)
 	}
 	result.CollectedBy = who.Name
 	result, existing, err := s.Store.SaveResult(ctx, by, result)

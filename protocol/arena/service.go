@@ -40,6 +40,7 @@ type Config struct {
 	Now            func() time.Time
 	Logger         *slog.Logger
 	Timing         Timing
+	Patience       protocol.Patience // when a run that waits counts as stalled
 }
 
 // PerHour bounds what one account may ask for in an hour; 0 means no bound.
@@ -76,6 +77,7 @@ type Service struct {
 	logs     signalMap          // by run id: woken when lines or the end of its log were stored
 	watchers watchers
 	boards   boardCache
+	tries    triesCache
 
 	validations quota
 	messages    quota
@@ -113,7 +115,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	s.sealedIndex = overlap.NewIndex(suites)
 	s.redactor = joblog.NewRedactor(sealedNames)
-	s.watchers.running = map[string]bool{}
+	s.watchers.running, s.watchers.retries = map[string]bool{}, map[string]time.Time{}
 	s.validations = quota{what: "validations", perHour: cfg.PerHour.Validations}
 	s.messages = quota{what: "messages", perHour: cfg.PerHour.Messages}
 	return s, nil
@@ -157,7 +159,9 @@ type watchers struct {
 	mu      sync.Mutex
 	running map[string]bool
 	wg      sync.WaitGroup
-	ctx     context.Context // of Watch; nil before it
+	ctx     context.Context      // of Watch; nil before it
+	tick    time.Time            // when the reconciler looks at every live run again
+	retries map[string]time.Time // when watchers that could not reach a provider try again, by run
 }
 
 // start runs f for a run unless that run is followed already or Watch has not
@@ -173,6 +177,7 @@ func (w *watchers) start(run string, f func(context.Context)) {
 		defer func() {
 			w.mu.Lock()
 			delete(w.running, run)
+			delete(w.retries, run)
 			w.mu.Unlock()
 		}()
 		f(w.ctx)

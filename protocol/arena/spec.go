@@ -3,6 +3,7 @@ package arena
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"github.com/posttrainarena/arena/protocol"
@@ -41,12 +42,30 @@ func (s *Service) spec(ctx context.Context, run protocol.Run) (jobs.Spec, error)
 	if err != nil {
 		return jobs.Spec{}, fmt.Errorf("render the pipeline config of %s: %w", run.ID, err)
 	}
+	lists, err := compose.TaskLists(s.Configs, c.ID, train, sealed)
+	if err != nil {
+		return jobs.Spec{}, fmt.Errorf("render the task lists of %s: %w", run.ID, err)
+	}
+	uploaded, err := s.uploaded(ctx, col.Source)
+	if err != nil {
+		return jobs.Spec{}, fmt.Errorf("open the collection of %s: %w", run.ID, err)
+	}
 	return jobs.Spec{
-		Run: run.ID, Flavor: run.Flavor, Timeout: run.Timeout, Config: config,
+		Run: run.ID, Flavor: run.Flavor, Timeout: run.Timeout, Config: config, Files: lists, Collection: uploaded,
 		Simulation: jobs.Simulation{
 			Challenge: c, Revision: run.Revision, Source: snapshotSource(run), Train: train, Sealed: sealed,
 		},
 	}, nil
+}
+
+// uploaded opens a collection that nobody but the arena has; nil for one that a
+// code host keeps.
+func (s *Service) uploaded(ctx context.Context, source protocol.Source) (fs.FS, error) {
+	if source.RepoType != protocol.RepoBundle {
+		return nil, nil
+	}
+	files, _, err := s.Bundle(ctx, source.Revision)
+	return files, err
 }
 
 // snapshotSource is where a job finds the pinned collection.

@@ -13,9 +13,10 @@ import (
 // unruly stands between the service and a provider and does what networks do.
 type unruly struct {
 	jobs.Provider
-	down   atomic.Bool  // no call reaches the provider, and streams break at their next line
-	deaf   atomic.Int32 // this many cancels get lost
-	starts atomic.Int32 // calls of Start that reached the provider
+	down    atomic.Bool  // no call reaches the provider, and streams break at their next line
+	deaf    atomic.Int32 // this many cancels get lost
+	noStart atomic.Bool  // calls of Start get lost on their way
+	starts  atomic.Int32 // calls of Start that reached the provider
 	// logs changes how lines are delivered; nil delivers them as they come.
 	logs func(iter.Seq2[jobs.Line, error]) iter.Seq2[jobs.Line, error]
 }
@@ -49,6 +50,9 @@ func (u *unruly) Hardware(ctx context.Context) ([]jobs.Flavor, error) {
 func (u *unruly) Start(ctx context.Context, spec jobs.Spec) (jobs.Job, error) {
 	if err := u.err(); err != nil {
 		return jobs.Job{}, err
+	}
+	if u.noStart.Load() {
+		return jobs.Job{}, errors.Join(jobs.ErrUnreachable, errDown)
 	}
 	u.starts.Add(1)
 	return u.Provider.Start(ctx, spec)

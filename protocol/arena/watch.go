@@ -39,11 +39,13 @@ func (s *Service) watch(ctx context.Context, runID string) {
 		} else {
 			s.markUnreachable(ctx, runID)
 		}
+		s.watchers.retryAt(runID, s.now().Add(pause))
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
+		s.watchers.retryAt(runID, time.Time{})
 		pause = min(2*pause, maxRetry)
 	}
 }
@@ -179,6 +181,7 @@ func (s *Service) expect(ctx context.Context, run protocol.Run) (joblog.Expect, 
 		},
 		Trials: max(1, c.Metric.TrialsPerRun),
 		Known:  s.Issues,
+		Sealed: s.redactor,
 	}, nil
 }
 
@@ -296,8 +299,10 @@ func (f *follower) store(ctx context.Context, lines []protocol.LogLine) error {
 	// Late lines alone do not reach a new position, but they are a new batch.
 	position := max(f.fold.taken.last(), f.fold.stored+1)
 	s, before := f.service, f.run
+	progress, now := f.fold.Progress(), s.now()
+	progress.LastLineAt = &now
 	run, err := s.Store.AppendLog(ctx, f.run.ID, protocol.LogBatch{
-		Lines: lines, Position: position, Fold: saved, Progress: f.fold.Progress(), Stage: f.fold.Stage(), Status: string(jobs.Running),
+		Lines: lines, Position: position, Fold: saved, Progress: progress, Stage: f.fold.Stage(), Status: string(jobs.Running),
 	})
 	if err != nil {
 		return fmt.Errorf("store the log of %s: %w", f.run.ID, err)

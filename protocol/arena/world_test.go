@@ -1,16 +1,11 @@
 package arena_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,7 +19,6 @@ import (
 	"github.com/posttrainarena/arena/protocol/arena"
 	"github.com/posttrainarena/arena/protocol/compose"
 	"github.com/posttrainarena/arena/protocol/hub/bundle"
-	"github.com/posttrainarena/arena/protocol/joblog"
 	"github.com/posttrainarena/arena/protocol/jobs"
 	"github.com/posttrainarena/arena/protocol/jobs/simulated"
 	"github.com/posttrainarena/arena/store"
@@ -54,7 +48,6 @@ type world struct {
 	*arena.Service
 	store    *store.Store
 	provider jobs.Provider
-	log      *logBuffer
 
 	t      testing.TB
 	dir    string
@@ -67,6 +60,22 @@ type options struct {
 	simulated simulated.Options
 	service   arena.Config
 	wrap      func(jobs.Provider) jobs.Provider // stands between the service and the provider
+	// afterReserve runs after each reservation, before its job is asked for.
+	afterReserve func()
+}
+
+// storeHook is a store that calls a test at a moment that nothing else shows.
+type storeHook struct {
+	*store.Store
+	afterReserve func()
+}
+
+func (s storeHook) Reserve(ctx context.Context, by protocol.Actor, r protocol.Reservation) (protocol.Run, bool, error) {
+	run, existing, err := s.Store.Reserve(ctx, by, r)
+	if err == nil && !existing && s.afterReserve != nil {
+		s.afterReserve()
+	}
+	return run, existing, err
 }
 
 // fault plans faults of the provider, as on the command line.
@@ -88,17 +97,13 @@ func newWorld(t testing.TB, change ...func(*options)) *world {
 
 func openWorld(t testing.TB, dir string, change ...func(*options)) *world {
 	t.Helper()
-	w := &world{t: t, dir: dir, change: change, stop: func() {}, log: &logBuffer{}}
+	w := &world{t: t, dir: dir, change: change, stop: func() {}}
 	cfg := must(configs.Default())(t)
 	o := options{
-		simulated: simulated.Options{Dir: filepath.Join(dir, "simulated"), Now: time.Now, PricePerHour: prices(t, cfg), Speed: 60, Seed: 20260926},
-		service: arena.Config{
-			Configs: cfg, Challenges: must(compose.Challenges(cfg))(t), Sealed: sealed(t, cfg), Issues: issues(t, cfg),
-			Limits: task.DefaultLimits(), ArtifactLimits: task.DefaultLimits(), ExtraTracks: slices.Sorted(maps.Keys(cfg.Arena.Tracks)),
-			Cap: 800 * protocol.Dollar, Now: time.Now, Timing: arena.DefaultTiming(),
-			Logger: slog.New(slog.NewTextHandler(w.log, nil)),
-		},
+		simulated: simulated.Options{Dir: filepath.Join(dir, "simulated"), Now: time.Now, PricePerHour: must(arena.Prices(cfg))(t), Speed: 60, Seed: 20260926},
+		service:   must(arena.Configure(cfg))(t),
 	}
+	o.service.Sealed, o.service.Now, o.service.Logger = sealed(t, cfg), time.Now, slog.New(slog.NewTextHandler(t.Output(), nil))
 	for _, f := range change {
 		f(&o)
 	}
@@ -107,7 +112,7 @@ func openWorld(t testing.TB, dir string, change ...func(*options)) *world {
 	if o.wrap != nil {
 		w.provider = o.wrap(w.provider)
 	}
-	o.service.Store, o.service.Providers = w.store, map[string]jobs.Provider{simulated.Name: w.provider}
+	o.service.Store, o.service.Providers = storeHook{w.store, o.afterReserve}, map[string]jobs.Provider{simulated.Name: w.provider}
 	w.Service = must(arena.New(o.service))(t)
 	t.Cleanup(w.close)
 	return w
@@ -256,15 +261,6 @@ func wantError(t testing.TB, err, want error) *protocol.Error {
 	return protocol.AsError(err)
 }
 
-func prices(t testing.TB, cfg configs.Config) map[string]protocol.Micros {
-	t.Helper()
-	all := map[string]protocol.Micros{}
-	for name, f := range cfg.Arena.Flavors {
-		all[name] = must(protocol.ParseMicros(string(f.PricePerHour)))(t)
-	}
-	return all
-}
-
 func sealed(t testing.TB, cfg configs.Config) map[string]protocol.SealedSuite {
 	t.Helper()
 	all := map[string]protocol.SealedSuite{}
@@ -273,35 +269,3 @@ func sealed(t testing.TB, cfg configs.Config) map[string]protocol.SealedSuite {
 	}
 	return all
 }
-
-func issues(t testing.TB, cfg configs.Config) []joblog.KnownIssue {
-	t.Helper()
-	var all []joblog.KnownIssue
-	for _, k := range cfg.KnownIssues {
-		pattern := must(joblog.ParsePattern(joblog.PatternRegexp, k.Pattern))(t)
-		for _, stage := range append(k.Stages, "")[:max(1, len(k.Stages))] {
-			all = append(all, joblog.KnownIssue{Stage: protocol.Stage(stage), Pattern: pattern, Class: protocol.FaultClass(k.Class), Sentence: k.Sentence, Advice: k.Advice})
-		}
-	}
-	return all
-}
-
-// logBuffer is a log that goroutines may write to while a test reads it.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-var _ = []any{fs.ErrNotExist, fmt.Sprint, strings.Cut, eve, editor}

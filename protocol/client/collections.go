@@ -36,11 +36,7 @@ func submission[T any](ctx context.Context, c *Client, route string, req api.Env
 
 // ListEnvironments lists registered collections, newest first.
 func (c *Client) ListEnvironments(ctx context.Context, f protocol.CollectionFilter, page protocol.Page) (Answer[api.Environments], error) {
-	q := paged(page)
-	set(q, "challenge", f.Challenge)
-	set(q, "track", f.Track)
-	set(q, "author", f.Author)
-	return ask[api.Environments](ctx, c, "listEnvironments", q, nil)
+	return ask[api.Environments](ctx, c, "listEnvironments", filtered(f, page), nil)
 }
 
 // GetEnvironment reads one registered collection.

@@ -39,23 +39,29 @@ func (c *call) ctx() context.Context     { return c.r.Context() }
 func (c *call) param(name string) string { return c.params.ByName(name) }
 func (c *call) query(name string) string { return c.r.URL.Query().Get(name) }
 func (c *call) by() protocol.Actor       { return protocol.Actor{Name: c.who.Name, RequestID: c.requestID} }
-func (c *call) deadline(d time.Duration) {
-	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(d))
-}
 
-// readWithin bounds how long the body may take, until the returned function is
-// called. Left in place, the limit would end the request while its handler works:
-// the server goes on reading to notice when the client hangs up.
+// readWithin bounds how long a body may take. Call done once it was read to its
+// end: left in place, the limit would end the request while its handler works,
+// because the server goes on reading to notice when the client hangs up.
 func (c *call) readWithin(d time.Duration) (done func()) {
 	control := http.NewResponseController(c.w)
 	_ = control.SetReadDeadline(time.Now().Add(d))
 	return func() { _ = control.SetReadDeadline(time.Time{}) }
 }
 
+// bound limits how long the client may take to read an answer, and to send what
+// is left of a body that nobody wants to read.
+func (c *call) bound() {
+	control := http.NewResponseController(c.w)
+	_ = control.SetWriteDeadline(time.Now().Add(writeJSON))
+	_ = control.SetReadDeadline(time.Now().Add(readRest))
+}
+
 // Time limits of one request's parts. They bound slow clients, not slow work.
 const (
 	readBody   = 30 * time.Second
 	readBundle = 15 * time.Minute
+	readRest   = 5 * time.Second
 	writeJSON  = 60 * time.Second
 )
 
@@ -64,12 +70,13 @@ func (c *call) body(into any) error {
 	if err := c.wantType(api.ContentJSON); err != nil {
 		return err
 	}
-	defer c.readWithin(readBody)()
+	done := c.readWithin(readBody)
 	limit := c.server.MaxJSON
 	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	if err != nil {
 		return bodyError(err, limit)
 	}
+	done()
 	return c.decode(raw, into)
 }
 
@@ -140,7 +147,7 @@ func (c *call) answer(status int, v any) error {
 // bytes writes an answer of known content.
 func (c *call) bytes(status int, contentType string, raw []byte) error {
 	h := c.w.Header()
-	c.deadline(writeJSON)
+	c.bound()
 	if c.r.Method != http.MethodPost {
 		sum := sha256.Sum256(raw)
 		tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:15]) + `"`

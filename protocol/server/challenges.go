@@ -32,7 +32,7 @@ func (s *Server) getChallenge(c *call) error {
 // wire's parts.
 func challengeFacts(st arena.Standing) api.ChallengeFacts {
 	f := api.ChallengeFacts{Challenge: st.Challenge}
-	if st.Price > 0 {
+	if st.Priced {
 		f.Allocation = &api.Allocation{
 			Flavor: st.Challenge.Compute.Flavor, TimeoutSeconds: st.Challenge.Compute.TimeoutSeconds, PricePerHour: st.Price, MaxComputeUSD: st.Reservation,
 		}
@@ -41,6 +41,10 @@ func challengeFacts(st arena.Standing) api.ChallengeFacts {
 		f.Health = &api.Health{
 			AcceptingRuns: h.Refusal == "", Runs: h.Runs, RemainingUSD: h.Remaining, LastLaunchedAt: h.LastLaunched,
 			LastCollectedAt: h.LastCollected, PendingReviews: h.PendingReviews,
+		}
+		if h.OldestQueued != nil {
+			seconds := int64(h.QueuedFor.Seconds())
+			f.Health.OldestQueuedAt, f.Health.OldestQueuedAge = h.OldestQueued, &seconds
 		}
 		f.Health.Reason, f.Health.ActiveRun = api.Optional(h.Refusal), api.Optional(h.ActiveRun)
 	}

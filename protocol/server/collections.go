@@ -60,13 +60,12 @@ func (c *call) withSubmission(do func(arena.Submission) error) error {
 		return do(submissionFrom(req, nil))
 	}
 	done := c.readWithin(readBundle)
-	c.deadline(readBundle + writeJSON)
 	req, upload, err := c.readBundle(multipart.NewReader(http.MaxBytesReader(c.w, c.r.Body, c.maxUpload()), params["boundary"]))
-	done()
 	defer func() { _ = upload.Release() }()
 	if err != nil {
 		return err
 	}
+	done()
 	return do(submissionFrom(req, upload))
 }
 

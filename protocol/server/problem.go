@@ -39,7 +39,7 @@ func (c *call) fail(err error) {
 	h.Set("Content-Type", api.ProblemType)
 	h.Set("Content-Length", strconv.Itoa(len(raw)+1))
 	h.Set("Cache-Control", "no-store")
-	c.deadline(writeJSON)
+	c.bound()
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(append(raw, '\n'))
 }

@@ -19,7 +19,11 @@ func (s *Server) preflight(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, api.PreflightFrom(c.param("id"), env, p, s.Now()))
+	out := api.PreflightFrom(c.param("id"), env, p, s.Now())
+	if out.Forecast, err = s.Service.Forecast(c.ctx(), c.who, c.param("id"), env); err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, out)
 }
 
 func (s *Server) launch(c *call) error {
@@ -35,7 +39,7 @@ func (s *Server) launch(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := api.RunFrom(run, c.who)
+	out := s.run(run, c.who)
 	out.Existing = existing
 	return c.created(existing, out)
 }
@@ -54,9 +58,14 @@ func (s *Server) listRuns(c *call) error {
 	}
 	out := api.Runs{Runs: []api.Run{}, Next: c.next(next)}
 	for _, r := range runs {
-		out.Runs = append(out.Runs, api.RunFrom(r, c.who))
+		out.Runs = append(out.Runs, s.run(r, c.who))
 	}
 	return c.answer(http.StatusOK, out)
+}
+
+// run maps a run to what a caller may see, with what it waits for.
+func (s *Server) run(r protocol.Run, who protocol.Identity) api.Run {
+	return api.RunFrom(r, s.Service.Waiting(r), who)
 }
 
 func (s *Server) getRun(c *call) error {
@@ -64,7 +73,13 @@ func (s *Server) getRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := api.RunFrom(run, c.who)
+	out := s.run(run, c.who)
+	if out.LastLines, err = s.Service.LastLines(c.ctx(), c.who, run); err != nil {
+		return err
+	}
+	if out.Forecast, err = s.Service.RunForecast(c.ctx(), c.who, run); err != nil {
+		return err
+	}
 	result, err := s.Service.Result(c.ctx(), run.ID)
 	switch {
 	case err == nil:
@@ -81,5 +96,5 @@ func (s *Server) cancel(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(http.StatusOK, api.RunFrom(run, c.who))
+	return c.answer(http.StatusOK, s.run(run, c.who))
 }

@@ -59,7 +59,7 @@ func New(opts Options) (*Server, error) {
 		return nil, err
 	}
 	router := httprouter.New()
-	router.RedirectTrailingSlash, router.RedirectFixedPath, router.HandleOPTIONS = false, false, false
+	router.RedirectTrailingSlash, router.RedirectFixedPath = false, false
 	if err := s.register(router); err != nil {
 		return nil, err
 	}
@@ -154,6 +154,12 @@ func (s *Server) handlers() map[string]handler {
 		"arenaJobs":        s.arenaJobs,
 		"arenaBudget":      s.arenaBudget,
 		"listJobs":         s.listJobs,
+		"formula":          s.formula,
+		"runMetrics":       s.runMetrics,
+		"appMeta":          s.appMeta,
+		"appSubmissions":   s.appSubmissions,
+		"appSubmission":    s.appSubmission,
+		"appRun":           s.appRun,
 		"events":           s.streamEvents,
 		"version":          s.version,
 		"healthz":          s.healthz,
