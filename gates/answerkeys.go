@@ -2,52 +2,99 @@ package gates
 
 import (
 	"path"
-	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 )
 
-// keyWords are the words that make a file name sound like an answer key (seed 003, static gates).
-var keyWords = regexp.MustCompile(`(?i)(^|[^a-z])(truths?|groundtruth|oracles?|expected|answers?|gold|golden|labels?|solutions?|solved|references?|refs?|keys?)([^a-z]|$)`)
+// answerWord says how strongly a word of a file name suggests an answer (seed 003, static gates).
+type answerWord int
 
-// notAKey are names that contain such a word and are something else: lists of cited works, key files of a protocol,
-// API documentation.
-var notAKey = regexp.MustCompile(`(?i)(api[-_]?keys?|public[-_]?keys?|private[-_]?keys?|ssh|gpg|known[-_]?hosts|authorized[-_]?keys|keyboard|\.pub$|\.pem$|\.key$|\.crt$|\.bib$)`)
+const (
+	noAnswer   answerWord = iota
+	weakAnswer            // labels, references and keys are mostly inputs: of what they are decides
+	plainAnswer
+)
 
-// answerLike reports whether a file is named like an answer key. A lone "key" or "ref" counts only beside another
-// word that says of what, as in answer_key or ref_output.
-func answerLike(name string) bool {
-	base := path.Base(name)
-	if notAKey.MatchString(base) {
-		return false
+func wordStrength(word string) answerWord {
+	switch word {
+	case "truth", "truths", "groundtruth", "oracle", "oracles", "expected", "answer", "answers", "gold", "golden", "solution", "solutions", "solved":
+		return plainAnswer
+	case "label", "labels", "reference", "references", "ref", "refs", "key", "keys":
+		return weakAnswer
 	}
-	stem := camelSplit(strings.TrimSuffix(base, path.Ext(base)))
-	for _, m := range keyWords.FindAllStringSubmatch(stem, -1) {
-		switch strings.ToLower(strings.TrimSuffix(m[2], "s")) {
-		case "key", "ref", "reference", "label":
-			if strongData(base) || strings.ContainsAny(stem, "_-. ") && !codeFile(base) {
-				return true
-			}
-		default:
-			return true
-		}
+	return noAnswer
+}
+
+// ofResults reports whether a word beside a weak one says that it is about results.
+func ofResults(word string) bool {
+	switch word {
+	case "output", "outputs", "result", "results", "test", "eval", "holdout", "heldout", "hidden", "grading", "grader", "score", "scoring",
+		"target", "targets", "correct", "final", "verifier", "implementation", "impl", "quiz", "exam":
+		return true
 	}
 	return false
 }
 
-// camelSplit puts an underscore between a small and a capital letter, so that groundTruth is two words.
-func camelSplit(name string) string {
-	var b strings.Builder
-	for i := range len(name) {
-		if i > 0 && name[i] >= 'A' && name[i] <= 'Z' && name[i-1] >= 'a' && name[i-1] <= 'z' {
-			b.WriteByte('_')
+// answerLike reports whether a file is named like an answer key. A weak word counts beside one that says of which
+// results, as in reference_output, or as the whole name of a data file, as in labels.csv.
+func answerLike(name string) bool {
+	words := nameWords(name)
+	weak := false
+	for _, w := range words {
+		switch wordStrength(w) {
+		case plainAnswer:
+			return true
+		case weakAnswer:
+			weak = true
 		}
-		b.WriteByte(name[i])
 	}
-	return b.String()
+	if !weak {
+		return false
+	}
+	return slices.ContainsFunc(words, ofResults) || len(words) == 1 && dataFile(name) && !strings.HasPrefix(words[0], "key")
 }
 
-// strongData reports whether a file's ending is one that holds expected results.
-func strongData(name string) bool {
+// keyLike is answerLike for a file that the verifier is known to read: there a weak word suffices, but for "key",
+// which is mostly one of a cipher or a service.
+func keyLike(name string) bool {
+	return answerLike(name) || slices.ContainsFunc(nameWords(name), func(w string) bool {
+		return wordStrength(w) == weakAnswer && !strings.HasPrefix(w, "key")
+	})
+}
+
+// nameWords splits the base name of a file, without its ending, into words in lower case: at everything that is no
+// letter, and before a capital letter after a small one.
+func nameWords(name string) []string {
+	base := path.Base(name)
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	if stem == "" {
+		stem = base // a dot file
+	}
+	var words []string
+	var word []rune
+	flush := func() {
+		if len(word) > 0 {
+			words = append(words, strings.ToLower(string(word)))
+			word = word[:0]
+		}
+	}
+	small := false
+	for _, r := range stem {
+		if !unicode.IsLetter(r) || unicode.IsUpper(r) && small {
+			flush()
+		}
+		if unicode.IsLetter(r) {
+			word = append(word, r)
+		}
+		small = unicode.IsLower(r)
+	}
+	flush()
+	return words
+}
+
+// dataFile reports whether a file's ending is one that holds tables or values.
+func dataFile(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".json", ".jsonl", ".csv", ".tsv", ".npy", ".npz", ".parquet", ".pkl":
 		return true
@@ -65,19 +112,35 @@ func codeFile(name string) bool {
 	return false
 }
 
-// verifierLike reports whether a file is named like a part of a verifier.
+// verifierLike reports whether a file is named like a part of a verifier. Names such as run_tests.sh or
+// verify-install.sh belong to many projects that a task is about.
 func verifierLike(name string) bool {
-	base := strings.ToLower(path.Base(name))
-	switch base {
-	case "test.sh", "tests.sh", "run_tests.sh", "run-tests.sh", "test_outputs.py", "verifier.md", "ctrf.json":
+	switch strings.ToLower(path.Base(name)) {
+	case "test.sh", "run-tests.sh", "test_outputs.py", "verifier.md", "ctrf.json":
 		return true
 	}
-	stem, _, _ := strings.Cut(base, ".")
-	for _, word := range strings.FieldsFunc(stem, func(r rune) bool { return r == '_' || r == '-' }) {
+	words := nameWords(name)
+	if len(words) == 1 && (words[0] == "verify" || words[0] == "grade") {
+		return true
+	}
+	for i, word := range words {
 		switch word {
-		case "grader", "grade", "grading", "verifier", "verify", "rubric", "scorer", "judge":
+		case "grader", "grading", "verifier", "rubric", "scorer", "judge":
 			return true
+		case "verify", "grade", "check", "score":
+			if i+1 < len(words) && graded(words[i+1]) {
+				return true
+			}
 		}
+	}
+	return false
+}
+
+// graded reports whether a word names what an attempt leaves behind.
+func graded(word string) bool {
+	switch strings.TrimSuffix(word, "s") {
+	case "output", "solution", "answer", "result", "submission", "task", "attempt":
+		return true
 	}
 	return false
 }

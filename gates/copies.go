@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/posttrainarena/arena/gates/pysyntax/pyfacts"
 	"github.com/posttrainarena/arena/gates/task"
 )
 
@@ -105,14 +106,61 @@ func (s *subject) solutionParts() []fingerprint {
 	})
 }
 
-// verifierParts are the files that decide the reward: programs, and what is named like an expected result. Other data
-// of the verifier is often a second copy of the inputs.
+// verifierParts are the files that decide the reward: those that test.sh or the tests run, import or read, and what is
+// named like an expected result. Other files of the verifier are often second copies of the inputs.
 func (s *subject) verifierParts() []fingerprint {
 	if s.VerifierDir == "" {
 		return nil
 	}
+	used := s.usedByVerifier()
 	return s.fingerprints(s.VerifierDir, func(e task.Entry) bool {
-		base := path.Base(e.Path)
-		return base != "verifier.md" && (codeFile(base) || answerLike(base))
+		base, below := path.Base(e.Path), strings.TrimPrefix(e.Path, s.VerifierDir+"/")
+		switch {
+		case below == "test.sh", below == "test_outputs.py", answerLike(base) && base != "verifier.md":
+			return true
+		case !codeFile(base):
+			return false
+		}
+		for ; below != "."; below = path.Dir(below) {
+			if used[below] {
+				return true
+			}
+		}
+		return used["."]
 	})
+}
+
+// usedByVerifier are the files and directories of the verifier, below its directory, that its script and tests use.
+func (s *subject) usedByVerifier() map[string]bool {
+	used := map[string]bool{}
+	mounted := func(name string) {
+		for _, mount := range []string{"/tests", "/verifier", pyfacts.Here} {
+			if below, ok := strings.CutPrefix(name, mount); ok && (below == "" || below[0] == '/') {
+				used[path.Join(".", below)] = true
+			}
+		}
+	}
+	facts := s.verifierFacts()
+	if facts == nil {
+		return map[string]bool{".": true} // it may use all
+	}
+	for _, use := range facts.Files {
+		if name, known := use.Path.Const(); known {
+			mounted(path.Clean(name))
+		}
+	}
+	for _, t := range s.testFiles() {
+		for _, use := range t.facts.Paths {
+			mounted(use.Path)
+		}
+		for _, command := range t.facts.Commands {
+			for _, arg := range command.Args {
+				mounted(arg)
+			}
+		}
+		for _, i := range t.facts.Imports {
+			used[strings.ReplaceAll(strings.TrimLeft(i.Module, "."), ".", "/")+".py"] = true
+		}
+	}
+	return used
 }

@@ -23,6 +23,8 @@ type models struct {
 	tests    []testFile
 	prompt   *mentions
 	made     struct{ image, verifier, solution, tests bool }
+
+	missingSource bool // the Dockerfile copies what the build context does not have
 }
 
 // The places of a package that the build and the harness give a meaning to.
@@ -50,6 +52,7 @@ func (s *subject) agentImage() *image.Image {
 		if issue.Code == image.CodeUnparsed || issue.Code == image.CodeNoFrom {
 			s.refuse(dockerfile, issue.Line, "the Dockerfile cannot be followed: "+issue.Message)
 		}
+		s.models.missingSource = s.models.missingSource || issue.Code == image.CodeMissing
 	}
 	s.models.image = &built
 	return s.models.image
@@ -176,14 +179,29 @@ func (m *mentions) file(name string) bool {
 	return m.dir(path.Dir(name))
 }
 
-// dir reports whether the prompt names a directory or one above it.
+// dir reports whether the prompt names a directory or one above it. Those in which every file of an image is do not
+// count.
 func (m *mentions) dir(name string) bool {
 	for ; strings.Count(name, "/") >= 2; name = path.Dir(name) {
 		if m.word(name) || m.word(path.Base(name)+"/") {
 			return true
 		}
 	}
+	return !usualRoot(name) && m.word(name)
+}
+
+// usualRoot reports whether a top-level directory is one that tasks commonly put everything into, or the system's.
+func usualRoot(name string) bool {
+	switch name {
+	case "/", ".", "/app", "/workspace", "/work", "/data", "/home", "/root", "/opt", "/srv", "/usr", "/etc", "/var", "/tmp", "/src", "/mnt", "/project", "/task", "/code":
+		return true
+	}
 	return false
+}
+
+// git reports whether the prompt is about a repository.
+func (m *mentions) git() bool {
+	return m.word("git") || m.word(".git") || m.word("repository") || m.word("commit") || m.word("commits")
 }
 
 // word reports whether the prompt has a text that no letter or digit continues.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/posttrainarena/arena/gates/pysyntax"
 	"github.com/posttrainarena/arena/gates/pysyntax/pyfacts"
 	"github.com/posttrainarena/arena/gates/report"
 	"github.com/posttrainarena/arena/gates/shell"
@@ -45,7 +46,7 @@ func (s *subject) gradingReads() []reading {
 }
 
 // built are the absolute paths that the image build creates, with the line of the Dockerfile: files that it places,
-// and paths that it hands to programs which may create them.
+// paths that it hands to programs which may create them, and what Python programs of the build context write.
 func (s *subject) built() map[string]int {
 	img := s.agentImage()
 	if img == nil {
@@ -56,9 +57,34 @@ func (s *subject) built() map[string]int {
 		for _, p := range run.Paths {
 			paths[path.Clean(p)] = run.Line
 		}
+		for _, p := range s.writtenBy(run.Source) {
+			paths[p] = run.Line
+		}
 	}
 	for _, f := range s.visible() {
 		paths[f.Target] = f.Line
+	}
+	return paths
+}
+
+// writtenBy are the absolute paths that a Python program of the build context writes.
+func (s *subject) writtenBy(program string) []string {
+	if path.Ext(program) != ".py" {
+		return nil
+	}
+	src, ok := s.source(path.Join(contextDir, program))
+	if !ok {
+		return nil
+	}
+	module, err := pysyntax.Parse(src, pysyntax.Options{})
+	if err != nil {
+		return nil // the program may be broken on purpose: mending it can be the task
+	}
+	var paths []string
+	for _, use := range pyfacts.Collect(module).Paths {
+		if use.Access == pyfacts.Write && use.Exact && path.IsAbs(use.Path) {
+			paths = append(paths, path.Clean(use.Path))
+		}
 	}
 	return paths
 }
@@ -84,7 +110,7 @@ func gradingData(_ *batch, s *subject) []report.Finding {
 		}
 		r := first[target]
 		code, what := "unmentioned-grading-data", "grading data"
-		if answerLike(target) {
+		if keyLike(target) {
 			code, what = "answer-key-in-image", "an answer key"
 			s.leaked[target] = true
 		}

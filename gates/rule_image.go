@@ -3,6 +3,7 @@ package gates
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/posttrainarena/arena/gates/image"
@@ -36,16 +37,44 @@ func place(f image.Placed) string {
 // that only they have.
 func leaks(_ *batch, s *subject) []report.Finding {
 	files := s.visible()
+	found := s.leaksOfRoot()
 	if len(files) == 0 {
-		return nil
+		return found
 	}
 	solution, verifier := s.solutionParts(), s.verifierParts()
-	var found []report.Finding
 	for _, f := range files {
 		code, message := s.leak(f, solution, verifier)
 		if code != "" {
 			s.leaked[f.Target] = true
 			found = append(found, s.finding(code, dockerfile, f.Line, message))
+		}
+	}
+	return found
+}
+
+// leaksOfRoot looks at a Dockerfile that was written for a build in the package's own directory: its sources are not in
+// environment/ but are the solution or the verifier. Where the build is run decides whether it fails or leaks.
+func (s *subject) leaksOfRoot() []report.Finding {
+	if !s.models.missingSource {
+		return nil
+	}
+	src, ok := s.source(dockerfile)
+	if !ok {
+		return nil
+	}
+	img, _ := image.Build(src, s.FS, image.Options{})
+	var found []report.Finding
+	for _, f := range img.Files {
+		code := ""
+		switch {
+		case s.OraclePath != "" && strings.HasPrefix(f.Source, path.Dir(s.OraclePath)+"/"):
+			code = "oracle-in-image"
+		case s.VerifierDir != "" && strings.HasPrefix(f.Source, s.VerifierDir+"/"):
+			code = "verifier-in-image"
+		}
+		if code != "" && !f.Removed && !s.leaked[f.Target] {
+			s.leaked[f.Target] = true
+			found = append(found, s.finding(code, dockerfile, f.Line, fmt.Sprintf("the Dockerfile copies %s to %s", f.Source, f.Target)))
 		}
 	}
 	return found
@@ -112,11 +141,8 @@ func litter(_ *batch, s *subject) []report.Finding {
 		{"image-bytecode", "compiled Python file(s)", func(p string) bool {
 			return strings.HasSuffix(p, ".pyc") || strings.HasSuffix(p, ".pyo") || hasPart(p, "__pycache__")
 		}},
-		{"image-cache", "file(s) of tool caches", func(p string) bool {
-			return hasPart(p, ".pytest_cache") || hasPart(p, ".mypy_cache") || hasPart(p, ".ruff_cache") || hasPart(p, ".ipynb_checkpoints") ||
-				hasPart(p, ".cache") || hasPart(p, ".hypothesis")
-		}},
-		{"image-git", "file(s) of a Git repository", func(p string) bool { return hasPart(p, ".git") }},
+		{"image-cache", "file(s) of tool caches", inCache},
+		{"image-git", "file(s) of a Git repository", func(p string) bool { return hasPart(p, ".git") && !s.prompted().git() }},
 	}
 	var found []report.Finding
 	for _, k := range kinds {
@@ -135,6 +161,21 @@ func litter(_ *batch, s *subject) []report.Finding {
 	return append(found, s.clones()...)
 }
 
+// inCache reports whether a path lies in a cache that a tool made. A directory that is only called .cache can be data.
+func inCache(p string) bool {
+	for _, name := range []string{".pytest_cache", ".mypy_cache", ".ruff_cache", ".ipynb_checkpoints", ".hypothesis", ".tox", ".nox"} {
+		if hasPart(p, name) {
+			return true
+		}
+	}
+	for _, place := range []string{"/node_modules/.cache/", "/.cache/pip/", "/.cache/uv/", "/.cache/pytest/"} {
+		if strings.Contains(p, place) {
+			return true
+		}
+	}
+	return false
+}
+
 // clones marks repositories that the build clones and leaves with their history.
 func (s *subject) clones() []report.Finding {
 	img := s.agentImage()
@@ -150,19 +191,20 @@ func (s *subject) clones() []report.Finding {
 	return found
 }
 
-// forgetsHistory reports whether a RUN instruction at or after a line removes a .git directory.
+// forgetsHistory reports whether the clone at a line is shallow, or the Dockerfile removes a .git directory there or
+// later.
 func (s *subject) forgetsHistory(line int) bool {
 	src, ok := s.source(dockerfile)
 	if !ok {
 		return false
 	}
-	lines := strings.Split(string(src), "\n")
-	for i := max(0, line-1); i < len(lines); i++ {
-		if strings.Contains(lines[i], ".git") && (strings.Contains(lines[i], "rm ") || strings.Contains(lines[i], "-delete")) {
-			return true
-		}
+	lines := strings.Split(string(src), "\n")[max(0, line-1):]
+	if len(lines) > 0 && strings.Contains(lines[0], "--depth") {
+		return true
 	}
-	return false
+	return slices.ContainsFunc(lines, func(l string) bool {
+		return strings.Contains(l, ".git") && (strings.Contains(l, "rm ") || strings.Contains(l, "-delete"))
+	})
 }
 
 // hasPart reports whether a path has a component of a name.

@@ -2,15 +2,18 @@ package gates
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/posttrainarena/arena/gates/pysyntax/pyfacts"
 	"github.com/posttrainarena/arena/gates/report"
 	"github.com/posttrainarena/arena/gates/shell"
 )
 
-// constantReward fires when test.sh cannot write any reward but 1.
+// constantReward fires when test.sh cannot write any reward but 1. A script that a failing check ends before it writes
+// anything gives two different verdicts, and is the business of rewardAbort.
 func constantReward(_ *batch, s *subject) []report.Finding {
 	facts := s.verifierFacts()
-	if facts == nil || !facts.AlwaysOne && !facts.NeverZero {
+	if facts == nil || !facts.AlwaysOne && (!facts.NeverZero || facts.AbortsBeforeReward) {
 		return nil
 	}
 	line := 1
@@ -49,20 +52,26 @@ func verifierDownloads(_ *batch, s *subject) []report.Finding {
 	}
 	var found []report.Finding
 	if facts := s.verifierFacts(); facts != nil {
-		for _, d := range facts.Downloads {
-			if !d.Probe {
-				found = append(found, s.finding("verifier-downloads", s.verifierScript(), d.Line, fmt.Sprintf("%s needs the network, and the task has none", what(d))))
-			}
+		needed := slices.DeleteFunc(slices.Clone(facts.Downloads), func(d shell.Download) bool { return d.Probe })
+		if len(needed) > 0 {
+			found = append(found, s.finding("verifier-downloads", s.verifierScript(), needed[0].Line, needs(what(needed[0]), len(needed))))
 		}
 	}
 	for _, t := range s.testFiles() {
-		for _, use := range t.facts.Network {
-			if !use.Local {
-				found = append(found, s.finding("verifier-downloads", t.path, use.Line, fmt.Sprintf("%s needs the network, and the task has none", use.Via)))
-			}
+		needed := slices.DeleteFunc(slices.Clone(t.facts.Network), func(use pyfacts.NetworkUse) bool { return use.Local })
+		if len(needed) > 0 {
+			found = append(found, s.finding("verifier-downloads", t.path, needed[0].Line, needs(needed[0].Via, len(needed))))
 		}
 	}
 	return found
+}
+
+// needs says that something, and others of its kind, needs the network.
+func needs(first string, n int) string {
+	if n > 1 {
+		first += fmt.Sprintf(" (and %d more)", n-1)
+	}
+	return first + " needs the network, and the task has none"
 }
 
 // what names a download.
@@ -81,6 +90,7 @@ func agentWritable(_ *batch, s *subject) []report.Finding {
 	}
 	var found []report.Finding
 	for _, p := range facts.Plants {
+		s.leaked[p.Path] = true
 		found = append(found, s.finding("verifier-agent-writable", s.verifierScript(), p.Line, fmt.Sprintf("%s, which the agent can write, %s", p.Path, role(p.Kind))))
 	}
 	return found

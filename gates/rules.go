@@ -5,8 +5,8 @@ import "github.com/posttrainarena/arena/gates/report"
 // rule looks at one package of a batch and returns what it finds, without order.
 type rule func(*batch, *subject) []report.Finding
 
-// rules is the ordered table of all rules. A file is marked by the first of leaks, gradingData and suspiciousNames that
-// knows something about it. unparsed comes last, because it reports the files that the rules before it could not parse.
+// rules is the ordered table of all rules. A file of the image is marked by the first of leaks, gradingData, agentWritable
+// and suspiciousNames that knows something about it. unparsed comes last, because it reports the files that the rules before it could not parse.
 func rules() []rule {
 	return []rule{
 		sealedName,
@@ -15,6 +15,7 @@ func rules() []rule {
 		stubOracle,
 		leaks,
 		gradingData,
+		agentWritable,
 		suspiciousNames,
 		litter,
 		remoteAdd,
@@ -23,7 +24,6 @@ func rules() []rule {
 		constantReward,
 		rewardAbort,
 		verifierDownloads,
-		agentWritable,
 		weakTests,
 		chanceVerdict,
 		duplicateTask,

@@ -5,6 +5,8 @@ package main
 type applianceVerbs struct {
 	Up     upCmd     `cmd:"" group:"appliance" help:"Run an arena on this machine; the first start makes an organizer token."`
 	Serve  serveCmd  `cmd:"" group:"appliance" help:"Run the server and nothing else."`
+	TUI    tuiCmd    `cmd:"" name:"tui" group:"appliance" help:"The organizer's dashboard of an arena, on this terminal."`
+	Mock   mockCmd   `cmd:"" group:"appliance" help:"Make a mocked arena: a data directory that looks as if it had been in use for two weeks."`
 	Demo   demoCmd   `cmd:"" group:"appliance" help:"Show the whole loop on a temporary arena, from validate to leaderboard."`
 	Token  tokenCmd  `cmd:"" group:"appliance" help:"Tokens that this arena issues."`
 	Config configCmd `cmd:"" group:"appliance" help:"The arena's configuration."`

@@ -44,7 +44,7 @@ func (cmd *demoCmd) Run(ctx context.Context, env *environ) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	n, err := openNode(ctx, nodeOptions{Data: data, Listen: cmd.Listen, Speed: cmd.Speed, Log: log, Now: env.Now})
+	n, err := openNode(ctx, nodeOptions{Data: data, Listen: cmd.Listen, Speed: cmd.Speed, Log: log, Now: env.Now, Getenv: env.Getenv})
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type environ struct {
 	StderrTTY bool // a person reads the notes
 
 	Getenv    func(name string) string
+	Environ   func() []string // all of it, for a process that passes it on
 	HomeDir   func() (string, error)
 	Now       func() time.Time
 	Sleep     func(ctx context.Context, d time.Duration) error
@@ -38,7 +39,7 @@ func processEnviron() *environ {
 	return &environ{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		StdinTTY: isTTY(os.Stdin), StdoutTTY: isTTY(os.Stdout), StderrTTY: isTTY(os.Stderr),
-		Getenv: os.Getenv, HomeDir: os.UserHomeDir, Now: time.Now, Sleep: sleep, Jitter: jitter,
+		Getenv: os.Getenv, Environ: os.Environ, HomeDir: os.UserHomeDir, Now: time.Now, Sleep: sleep, Jitter: jitter,
 		Transport: http.DefaultTransport,
 	}
 }

@@ -37,6 +37,7 @@ type grammar struct {
 	Version    versionCmd    `cmd:"" group:"binary" help:"Print the build fingerprint of this binary."`
 	Completion completionCmd `cmd:"" group:"binary" help:"Print the completion script of a shell."`
 	Complete   completeCmd   `cmd:"" name:"__complete" hidden:"" help:"Answer a completion script."`
+	Job        jobCmd        `cmd:"" name:"__job" hidden:"" help:"Look after one job of the local provider."`
 }
 
 // groups are the headings of the help, in order.

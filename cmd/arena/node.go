@@ -17,15 +17,15 @@ import (
 
 	"github.com/posttrainarena/arena/configs"
 	"github.com/posttrainarena/arena/fixture"
+	"github.com/posttrainarena/arena/fixture/world"
 	"github.com/posttrainarena/arena/gates"
 	"github.com/posttrainarena/arena/gates/task"
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 	"github.com/posttrainarena/arena/protocol/arena"
 	"github.com/posttrainarena/arena/protocol/compose"
+	"github.com/posttrainarena/arena/protocol/hub"
 	"github.com/posttrainarena/arena/protocol/hub/bundle"
-	"github.com/posttrainarena/arena/protocol/joblog"
-	"github.com/posttrainarena/arena/protocol/jobs"
 	"github.com/posttrainarena/arena/protocol/jobs/simulated"
 	"github.com/posttrainarena/arena/protocol/server"
 	"github.com/posttrainarena/arena/store"
@@ -44,11 +44,13 @@ type nodeOptions struct {
 	Fault   string  // plan of faults of the simulated provider
 	Log     *slog.Logger
 	Now     func() time.Time
+	Getenv  func(name string) string // what jobs on this machine may get of the environment
 }
 
 // node is a whole arena in this process: configuration, store, service, server.
 type node struct {
 	config   configs.Config
+	mock     *protocol.Mock // what a mocked arena was made from; nil for a real one
 	store    *store.Store
 	service  *arena.Service
 	server   *server.Server
@@ -75,15 +77,22 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 		return nil, err
 	}
 	n = &node{config: cfg, log: o.Log}
+	clock := &arenaClock{real: o.Now}
+	o.Now = clock.Now
 	if n.store, err = store.Open(ctx, store.Options{Dir: o.Data, Now: o.Now, Logger: o.Log}); err != nil {
 		return nil, err
 	}
+	opened := n // a failing return makes n nil
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, n.close())
+			err = errors.Join(err, opened.close())
 		}
 	}()
-	if n.service, err = newService(cfg, n.store, o); err != nil {
+	hosts, err := n.openMock(ctx, clock)
+	if err != nil {
+		return nil, err
+	}
+	if n.service, err = newService(ctx, n.config, n.store, hosts, o); err != nil {
 		return nil, err
 	}
 	if err := n.service.Reconcile(ctx); err != nil {
@@ -100,6 +109,7 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	version.Mock, version.MockWorld = n.mock != nil, n.mock
 	n.server, err = server.New(server.Options{
 		Service: n.service, Version: version, BaseURL: n.baseURL(o), Log: o.Log, Now: o.Now,
 		Receive:   bundle.Receiver{Dir: filepath.Join(o.Data, "uploads"), Limits: task.DefaultLimits()}.Receive,
@@ -139,39 +149,19 @@ func serverVersion(s *arena.Service, cfg configs.Config) (api.Version, error) {
 }
 
 // newService wires the service from the configuration.
-func newService(cfg configs.Config, st *store.Store, o nodeOptions) (*arena.Service, error) {
-	challenges, err := compose.Challenges(cfg)
+func newService(ctx context.Context, cfg configs.Config, st *store.Store, hosts map[protocol.RepoType]hub.Host, o nodeOptions) (*arena.Service, error) {
+	parts, err := arena.Configure(cfg)
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := readSealed(cfg)
-	if err != nil {
+	if parts.Sealed, err = readSealed(cfg); err != nil {
 		return nil, err
 	}
-	provider, err := newSimulated(cfg, o)
-	if err != nil {
+	if parts.Providers, err = openProviders(ctx, cfg, st, parts.Challenges, o); err != nil {
 		return nil, err
 	}
-	issues, err := knownIssues(cfg)
-	if err != nil {
-		return nil, err
-	}
-	cap, err := protocol.ParseMicros(string(cfg.Arena.Budget.Cap))
-	if err != nil {
-		return nil, fmt.Errorf("arena.toml: budget.cap: %w", err)
-	}
-	prior, err := protocol.ParseMicros(string(cfg.Arena.Budget.PriorAllowance))
-	if err != nil {
-		return nil, fmt.Errorf("arena.toml: budget.prior_allowance: %w", err)
-	}
-	artifacts := task.DefaultLimits()
-	artifacts.MaxFiles, artifacts.MaxTotalBytes = 200_000, 4<<30
-	return arena.New(arena.Config{
-		Configs: cfg, Store: st, Challenges: challenges, Sealed: sealed, Providers: map[string]jobs.Provider{provider.Name(): provider},
-		Issues: issues, Limits: task.DefaultLimits(), ArtifactLimits: artifacts, ExtraTracks: slices.Sorted(maps.Keys(cfg.Arena.Tracks)),
-		PerHour: arena.PerHour{Validations: cfg.Arena.Limits.ValidationsPerHour, Messages: cfg.Arena.Limits.MessagesPerHour},
-		Cap:     cap, Prior: prior, Now: o.Now, Logger: o.Log, Timing: arena.DefaultTiming(),
-	})
+	parts.Store, parts.Hosts, parts.Now, parts.Logger = st, hosts, o.Now, o.Log
+	return arena.New(parts)
 }
 
 // newSimulated opens the provider that plays runs. Its directory is the outside
@@ -182,18 +172,16 @@ func newSimulated(cfg configs.Config, o nodeOptions) (*simulated.Provider, error
 	if err != nil {
 		return nil, usagef("--fault: %w", err)
 	}
-	prices := map[string]protocol.Micros{}
-	for name, f := range cfg.Arena.Flavors {
-		if prices[name], err = protocol.ParseMicros(string(f.PricePerHour)); err != nil {
-			return nil, fmt.Errorf("arena.toml: flavors.%s.price_per_hour: %w", name, err)
-		}
+	prices, err := arena.Prices(cfg)
+	if err != nil {
+		return nil, err
 	}
 	speed := settings.Speed
 	if o.Speed > 0 {
 		speed = o.Speed
 	}
 	return simulated.Open(simulated.Options{
-		Dir: filepath.Join(o.Data, "simulated"), Now: o.Now, PricePerHour: prices, Speed: speed, Seed: uint64(settings.Seed),
+		Dir: filepath.Join(o.Data, world.SimulatedDir), Now: o.Now, PricePerHour: prices, Speed: speed, Seed: uint64(settings.Seed),
 		Fault: plan, FaultRate: settings.FaultRate, Kill: func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) },
 	})
 }
@@ -222,28 +210,6 @@ func readSealed(cfg configs.Config) (map[string]protocol.SealedSuite, error) {
 		sealed[id] = suite
 	}
 	return sealed, nil
-}
-
-// knownIssues compiles the patterns of known_issues.toml. An issue of several
-// stages becomes one for each, in the file's order of preference.
-func knownIssues(cfg configs.Config) ([]joblog.KnownIssue, error) {
-	var issues []joblog.KnownIssue
-	for _, k := range cfg.KnownIssues {
-		pattern, err := joblog.ParsePattern(joblog.PatternRegexp, k.Pattern)
-		if err != nil {
-			return nil, fmt.Errorf("known issue %s: %w", k.ID, err)
-		}
-		stages := k.Stages
-		if len(stages) == 0 {
-			stages = []string{""}
-		}
-		for _, stage := range stages {
-			issues = append(issues, joblog.KnownIssue{
-				Stage: protocol.Stage(stage), Pattern: pattern, Class: protocol.FaultClass(k.Class), Sentence: k.Sentence, Advice: k.Advice,
-			})
-		}
-	}
-	return issues, nil
 }
 
 // Time limits of the HTTP server. Bodies and answers have their own, set for

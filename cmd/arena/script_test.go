@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) {
 //	                      points to it
 //	serve ARG…            start the real arena serve with the arguments.
 //	                      ARENA_URL points to it
+//	kill-server           end it without giving it a chance to do anything
+//	until TEXT COMMAND…   run a command again and again until it prints the text,
+//	                      for a minute
 //	keep VAR FILE         keep a file's text, without the last newline, in a variable
 //	keep VAR FILE MEMBER  keep a member of the JSON object in a file, such as
 //	                      rows[0].rank; FILE may be stdout
@@ -53,6 +57,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("SAMPLE", sample)
 			e.Setenv("ARENA_URL", "http://127.0.0.1:1")
 			e.Values[fakeKey{}] = new(fakeArena)
+			e.Values[serverKey{}] = new(latestServer)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -62,6 +67,9 @@ func TestScripts(t *testing.T) {
 			"elsewhere": elsewhere,
 			"serve":     serve,
 			"keep":      keep,
+
+			"kill-server": killServer,
+			"until":       until,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -130,6 +138,39 @@ func elsewhere(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
+// serverKey is where a script keeps its latest server.
+type serverKey struct{}
+
+type latestServer struct{ *realServer }
+
+// realServer is an arena serve that a script started.
+type realServer struct {
+	cmd    *exec.Cmd
+	killed bool // on purpose
+}
+
+func killServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: kill-server")
+	}
+	s := ts.Value(serverKey{}).(*latestServer)
+	s.killed = true
+	ts.Check(s.cmd.Process.Kill())
+}
+
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until TEXT COMMAND…")
+	}
+	for range 600 {
+		if err := ts.Exec(args[1], args[2:]...); err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	ts.Fatalf("%v does not print %q", args[1:], args[0])
+}
+
 // serve starts the server and reads its log until it says where it serves.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
@@ -140,6 +181,8 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	log, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
+	server := &realServer{cmd: cmd}
+	ts.Value(serverKey{}).(*latestServer).realServer = server
 	address := make(chan string, 1)
 	done := make(chan struct{})
 	var said strings.Builder
@@ -155,7 +198,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-done
-		if err := cmd.Wait(); err != nil {
+		if err := cmd.Wait(); err != nil && !server.killed {
 			ts.Logf("arena serve ends with %v and said:\n%s", err, said.String())
 			ts.Fatalf("arena serve did not end in order")
 		}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // applianceFlags are shared by the verbs that run an arena in this process.
@@ -30,7 +32,7 @@ func (f applianceFlags) options(env *environ) (nodeOptions, error) {
 	}
 	return nodeOptions{
 		Data: f.Data, Configs: f.Configs, Listen: f.Listen, BaseURL: f.BaseURL, Speed: f.Speed, Fault: f.Fault,
-		Log: env.logger(f.Verbose), Now: env.Now,
+		Log: env.logger(f.Verbose), Now: env.Now, Getenv: env.Getenv,
 	}, nil
 }
 
@@ -49,12 +51,14 @@ func (env *environ) dataDir() (string, error) {
 }
 
 // logger writes structured lines to standard error.
-func (env *environ) logger(verbose bool) *slog.Logger {
+func (env *environ) logger(verbose bool) *slog.Logger { return newLogger(env.Stderr, verbose) }
+
+func newLogger(w io.Writer, verbose bool) *slog.Logger {
 	level := slog.LevelInfo
 	if verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
 // serveCmd runs the server and nothing else.
@@ -80,6 +84,10 @@ func (cmd *serveCmd) Run(ctx context.Context, env *environ) error {
 // token, so that a person can begin at once.
 type upCmd struct {
 	applianceFlags
+	Mock bool `help:"Serve a mocked arena, as mock makes one; in a temporary directory unless --data names another."`
+	mockFlags
+	NoTUI bool `name:"no-tui" help:"Do not open the dashboard on a terminal; log to standard error instead."`
+	tuiFlags
 }
 
 // organizerFile is where up keeps the organizer's token, inside the data
@@ -87,14 +95,32 @@ type upCmd struct {
 const organizerFile = "organizer.token"
 
 // Run serves until it is interrupted.
-func (cmd *upCmd) Run(ctx context.Context, env *environ) error {
+func (cmd *upCmd) Run(ctx context.Context, env *environ) (err error) {
+	if cmd.Mock {
+		remove, err := cmd.makeMock(ctx, env)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, remove()) }()
+	}
 	o, err := cmd.options(env)
 	if err != nil {
 		return err
 	}
+	dashboard := !cmd.NoTUI && env.onTerminal()
+	if dashboard {
+		var file *os.File
+		if o.Log, file, err = fileLogger(o.Data, cmd.Verbose); err != nil {
+			return err
+		}
+		defer file.Close()
+	}
 	n, err := openNode(ctx, o)
 	if err != nil {
 		return err
+	}
+	if cmd.Mock && n.mock == nil {
+		return errors.Join(usagef("%s holds an arena that is not mocked; leave out --mock, or name another --data", o.Data), n.close())
 	}
 	file := filepath.Join(o.Data, organizerFile)
 	if _, err := os.Stat(file); os.IsNotExist(err) {
@@ -107,12 +133,18 @@ func (cmd *upCmd) Run(ctx context.Context, env *environ) error {
 		}
 	}
 	env.say("PostTrain Arena is up at %s (data: %s)", n.server.BaseURL, o.Data)
+	if n.mock != nil {
+		env.say("It is mocked: everything in it is invented, and it shows the moment %s.", n.service.Now().UTC().Format(time.RFC3339))
+	}
 	if n.service.Simulated() {
 		env.say("Runs are simulated: nothing is trained and nothing is spent.")
 	}
 	env.say("Act as the organizer:  export ARENA_URL=%s ARENA_TOKEN=$(cat %s)", n.server.BaseURL, argument(file))
 	env.say("Then, for example:     arena whoami")
 	env.say("A token for somebody:  arena token create --data %s --name NAME", argument(o.Data))
+	if dashboard {
+		return n.show(ctx, env, cmd.tuiFlags, file)
+	}
 	env.say("Stop with ctrl+c.")
 	return n.run(ctx)
 }

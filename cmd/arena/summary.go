@@ -8,6 +8,7 @@ import (
 
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/protocol/artifacts"
 	"github.com/posttrainarena/arena/protocol/client"
 )
 
@@ -34,6 +35,10 @@ func preflightLines(p api.Preflight, file, requestID string) []string {
 	}
 	if p.MaxComputeUSD != nil {
 		lines = append(lines, fmt.Sprintf("The run would reserve $%s and train on %s.", *p.MaxComputeUSD, counted(p.EligibleTasks, "eligible task")))
+	}
+	lines = append(lines, limitLines(p.Limits)...)
+	if p.Forecast != nil {
+		lines = append(lines, "Forecast: "+forecastText(*p.Forecast)+".")
 	}
 	if p.ResetsAt != nil {
 		lines = append(lines, "The daily limit frees a run at "+stamp(*p.ResetsAt)+".")
@@ -129,6 +134,13 @@ func runLines(r api.Run) []string {
 	field("reason", deref(r.Reason))
 	field("fault", faultText(r))
 	field("waits for", deref(r.BlockedBy))
+	if r.Stalled {
+		field("STALLED", deref(r.StalledBecause))
+	} else {
+		field("stalled", timeText("not before ", r.StallsAt))
+	}
+	field("next look", timeText("at the latest at ", r.NextCheckAt))
+	field("last line", timeText("arrived at ", r.LastLineAt))
 	field("job", jobText(r))
 	field("cancel", timeText("asked for at ", r.CancelRequested))
 	field("unreachable", timeText("the provider has not answered since ", r.UnreachableSince))
@@ -140,10 +152,49 @@ func runLines(r api.Run) []string {
 	if n := len(r.Training); n > 0 {
 		field("trained", counted(n, "step"))
 	}
+	if r.Forecast != nil {
+		field("forecast", forecastText(*r.Forecast))
+	}
+	if n := len(r.LastLines); n > 0 {
+		lines = append(lines, fmt.Sprintf("The end of its log (%s of %d):", counted(min(n, shownLines), "line"), r.LogLines))
+		for _, l := range r.LastLines[max(0, n-shownLines):] {
+			lines = append(lines, "  | "+l)
+		}
+	}
 	if r.Simulated {
 		lines = append(lines, "The run is simulated: its numbers are invented.")
 	}
 	return append(lines, afterRun(r)...)
+}
+
+// shownLines is how much of a failed run's log is shown to people; the JSON has
+// more.
+const shownLines = 20
+
+// forecastText says how much training can be expected to learn.
+func forecastText(f artifacts.Forecast) string {
+	return fmt.Sprintf("%.0f%% of groups of %d rollouts can be expected to teach something, from %s at %s",
+		100*f.Useful, f.Group, counted(f.Attempts, "attempt"), counted(f.Tried, "task"))
+}
+
+// limitLines says how much of what bounds launches is used.
+func limitLines(l protocol.LaunchLimits) []string {
+	lines := []string{
+		fmt.Sprintf("  runs a day   %d of %d used%s", l.RunsPerDay.Used, l.RunsPerDay.Limit, resetText(l.RunsPerDay.ResetsAt)),
+		fmt.Sprintf("  active runs  %d of %d used", l.ActiveRuns.Used, l.ActiveRuns.Limit),
+		fmt.Sprintf("  compute      $%s of $%s committed, $%s left", l.Compute.Used, l.Compute.Limit, l.Compute.Remaining),
+	}
+	if l.Binding != nil {
+		lines = append(lines, "  The next launch would be refused by "+*l.Binding+".")
+	}
+	return lines
+}
+
+func resetText(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return ", the next is given back at " + stamp(*at)
 }
 
 // afterRun is what to do next about a run.

@@ -12,6 +12,7 @@ import (
 	"github.com/posttrainarena/arena/gates/report"
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/protocol/artifacts"
 	"github.com/posttrainarena/arena/protocol/client"
 )
 
@@ -25,6 +26,8 @@ func TestRunsHideNothing(t *testing.T) {
 		RunID: "challenge-abc", RequestKey: "the-request-key", ChallengeID: "tb2-9b", EnvironmentID: "env-0123",
 		State: protocol.RunRunning, Stage: ptr(protocol.StageTraining), Reason: ptr("the-reason"), PlatformFault: false,
 		Fault: ptr(protocol.FaultLimit), Status: "the-status", JobStatus: ptr("the-job-status"), JobID: ptr("the-job-id"), JobURL: ptr("https://jobs.example.org/1"),
+		Stalled: true, StalledBecause: ptr("the-cause"), NextCheckAt: ptr(at.Add(3 * time.Minute)), LastLineAt: ptr(at.Add(4 * time.Minute)),
+		LastLines: []string{"the-last-line"}, Forecast: &artifacts.Forecast{Group: 8, Tried: 5, Attempts: 20, Useful: 0.25},
 		Since: at, BlockedBy: ptr("the-blocker"), CancelRequested: ptr(at.Add(time.Minute)), UnreachableSince: ptr(at.Add(2 * time.Minute)),
 		Provider: "the-provider", MaxComputeUSD: 160 * protocol.Dollar, SettledUSD: ptr(42 * protocol.Dollar),
 		Stages: []protocol.StageProgress{{Stage: protocol.StageGate, Total: 32, Done: 30, Passed: 11, Failed: 12, Errors: 7, Timeouts: 5, StartedAt: &at}},
@@ -35,6 +38,8 @@ func TestRunsHideNothing(t *testing.T) {
 		"JobID": "the-job-id", "JobURL": "https://jobs.example.org/1", "Since": "10:00:00", "BlockedBy": "the-blocker", "CancelRequested": "10:01:00",
 		"UnreachableSince": "10:02:00", "Provider": "the-provider", "MaxComputeUSD": "$160.00", "SettledUSD": "$42.00",
 		"Stages": "30 of 32 done: 11 passed, 12 failed, 7 errors, 5 timeouts", "PlatformFault": "", "Simulated": "", "Training": "",
+		"Stalled": "STALLED", "StalledBecause": "the-cause", "NextCheckAt": "10:03:00", "LastLineAt": "10:04:00", "LastLines": "the-last-line",
+		"Forecast": "25% of groups of 8 rollouts", "StallsAt": "",
 	}
 	// What does not explain a run's fate, and where it is to be seen.
 	elsewhere := map[string]bool{
@@ -53,7 +58,8 @@ func TestRunsHideNothing(t *testing.T) {
 		}
 	}
 	full.PlatformFault, full.Simulated, full.Training = true, true, make([]protocol.TrainingStep, 2)
-	for _, want := range []string{"the arena's side", "simulated", "2 steps"} {
+	full.Stalled, full.StallsAt = false, ptr(at.Add(5*time.Minute))
+	for _, want := range []string{"the arena's side", "simulated", "2 steps", "not before 2026-08-01 10:05:00"} {
 		if text := strings.Join(runLines(full), "\n"); !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -86,6 +92,12 @@ func TestSummaries(t *testing.T) {
 	for i := range many.Findings {
 		many.Findings[i] = report.Finding{Code: "unparsed", Severity: report.Review, Task: fmt.Sprintf("task-%02d", i), Message: "the parser stops"}
 	}
+	limits := protocol.LaunchLimits{
+		RunsPerDay: protocol.RunLimit{Limit: 1, Remaining: 1}, ActiveRuns: protocol.RunLimit{Limit: 1, Remaining: 1},
+		Compute: protocol.MoneyLimit{Used: 160 * protocol.Dollar, Limit: 800 * protocol.Dollar, Remaining: 640 * protocol.Dollar},
+	}
+	bound := limits
+	bound.RunsPerDay, bound.Binding, bound.ResetsAt = protocol.RunLimit{Used: 1, Limit: 1, ResetsAt: &at}, ptr("daily_limit"), &at
 	for name, lines := range map[string][]string{
 		"whoami":          whoamiLines(api.Whoami{Name: "Ada", Orgs: []string{"crane", "heron"}, Editor: true, Agents: []api.Agent{{AgentID: "ada-agent"}}}, "https://arena.example.org"),
 		"whoami-new":      whoamiLines(api.Whoami{Name: "Ada"}, "http://127.0.0.1:7860"),
@@ -95,10 +107,10 @@ func TestSummaries(t *testing.T) {
 		"validation-many": validationLines(api.Validation{Valid: true, TaskCount: 43, EligibleTasks: 43, Revision: "abc", QualityGates: api.QualityGates{Static: many}}),
 		"environment":     environmentLines(api.Environment{ID: "env-1", TargetChallengeID: ptr("tb2-9b")}, "environment.json.pinned.json"),
 		"environment-old": environmentLines(api.Environment{ID: "env-1", Existing: true}, "pack.pinned.json"),
-		"preflight": preflightLines(api.Preflight{Allowed: true, ChallengeID: "tb2-9b", EnvironmentID: "env-1", MaxComputeUSD: ptr(160 * protocol.Dollar), EligibleTasks: 1, Checks: []protocol.Check{
+		"preflight": preflightLines(api.Preflight{Allowed: true, ChallengeID: "tb2-9b", EnvironmentID: "env-1", MaxComputeUSD: ptr(160 * protocol.Dollar), EligibleTasks: 1, Limits: limits, Forecast: &artifacts.Forecast{Group: 8, Tried: 5, Attempts: 20, Useful: 0.25}, Checks: []protocol.Check{
 			{Name: "challenge_open", OK: &yes, Detail: "tb2-9b is open and takes runs"},
 		}}, "my run.json", ""),
-		"preflight-not": preflightLines(api.Preflight{ChallengeID: "tb2-9b", EnvironmentID: "env-1", ResetsAt: &at, Checks: []protocol.Check{
+		"preflight-not": preflightLines(api.Preflight{ChallengeID: "tb2-9b", EnvironmentID: "env-1", ResetsAt: &at, Limits: bound, Checks: []protocol.Check{
 			{Name: "challenge_open", OK: &yes, Detail: "tb2-9b is open and takes runs"},
 			{Name: "author_or_editor", Detail: "not checked: nobody is signed in"},
 			{Name: "daily_limit", OK: &no, Detail: "one counted run in the last 24 hours"},

@@ -25,6 +25,8 @@ const (
 	maxValue = 8 << 10
 	// maxExpansion bounds what one word may expand to.
 	maxExpansion = 4 << 20
+	// runFactor times shell.MaxWork bounds what all RUN instructions together may take.
+	runFactor = 4
 	// maxWork bounds how many tree entries all instructions together look at.
 	maxWork = 20_000_000
 	// maxIssues bounds the list of issues.
@@ -80,6 +82,7 @@ type builder struct {
 	seen      map[Issue]bool
 	placed    int
 	work      int
+	shellWork int // spent on RUN instructions
 	truncated bool
 	budget    budget
 	archives  map[string]listing // by source and member

@@ -109,7 +109,7 @@ func TestUnreadableContext(t *testing.T) {
 // TestBombs covers inputs that are small and would grow without end.
 func TestBombs(t *testing.T) {
 	doubling := "FROM scratch\nENV X=0123456789\n" + strings.Repeat("ENV X=$X$X\n", 60)
-	zeros := strings.Repeat("\x00", 80<<20)
+	zeros := strings.Repeat("\x00", 8<<20)
 	for _, c := range []struct {
 		name, dockerfile string
 		context          fs.FS
@@ -120,12 +120,12 @@ func TestBombs(t *testing.T) {
 		{"nested variables in a here-document", "FROM scratch\nCOPY <<EOF /x\n" + strings.Repeat("${X:-", 150_000) + "\nEOF\n", nil},
 		{"copies of copies", "FROM scratch\nCOPY . /a/\n" + strings.Repeat("RUN cp -r /a /b && cp -r /b /a/c\n", 500), contextOf([]string{"a", "b", "c", "d"})},
 		{"a packed giant", "FROM scratch\n" + strings.Repeat("ADD in.gz /\n", 50), contextOf([]string{"in.gz=" + gzipOf(tarOf("a")[:1024]+zeros)})},
-		{"many instructions", "FROM scratch\n" + strings.Repeat("RUN a\n", 100_000), nil},
+		{"many instructions", "FROM scratch\n" + strings.Repeat("RUN a\n", 10_000), nil},
 		{"doubling in the shell", "FROM scratch\nRUN x=0123456789; " + strings.Repeat("x=$x$x; ", 4000) + "echo $x > /y\n", nil},
 		{"loops in loops", "FROM scratch\nRUN " + strings.Repeat("for i in {1..32}; do ", 8) + "echo " + strings.Repeat("x ", 10_000) + "> /y; " + strings.Repeat("done; ", 8) + "\n", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			img, issues := image.Build([]byte(c.dockerfile), c.context, image.Options{})
+			img, issues := image.Build([]byte(c.dockerfile), c.context, image.Options{Limits: image.Limits{ArchiveBytes: 1 << 20, Placed: 20_000}})
 			if total := len(img.Files) + len(issues) + len(img.Unlisted); total > 110_000 {
 				t.Errorf("%d results", total)
 			}

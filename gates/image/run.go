@@ -31,13 +31,15 @@ func (b *builder) runCommand(s *stage, c *instructions.RunCommand, line int) {
 		Env:         env,
 		Assume:      map[string]string{"HOME": homeOf(s.user)},
 		MustSucceed: true,
+		MaxWork:     max(1, runFactor*shell.MaxWork-b.shellWork),
 	})
+	b.shellWork += trace.Work
 	if err != nil {
 		b.unparsed(err, code, lines, line)
 		return
 	}
 	if trace.Truncated {
-		b.limit(line, "the RUN instruction is too long or too deeply nested to be followed to its end")
+		b.limit(line, "the RUN instruction is too much to be followed to its end")
 	}
 	for i := range trace.Commands {
 		trace.Commands[i].Line = lines.at(trace.Commands[i].Offset, line)

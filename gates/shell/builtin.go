@@ -92,13 +92,14 @@ func echo(args []value) value {
 }
 
 func joined(args []value, sep string) value {
-	out := str("")
+	var b builder
 	for i, a := range args {
 		if i > 0 {
-			out = concat(out, str(sep))
+			b.add(str(sep))
 		}
-		out = concat(out, value{Word: a.Word})
+		b.add(value{Word: a.Word})
 	}
+	out := b.value()
 	out.Glob = false
 	return out
 }

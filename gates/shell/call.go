@@ -312,15 +312,15 @@ func (in *interp) hereDocument(st *state, r *syntax.Redirect) value {
 
 // hereText expands an unquoted here-document, where only $, ` and \ are special.
 func (in *interp) hereText(st *state, w *syntax.Word) value {
-	out := str("")
+	var b builder
 	for _, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok {
-			out = concat(out, str(unescapeQuoted(in.text.restore(lit.Value), "$`\\")))
+			b.add(str(unescapeQuoted(in.text.restore(lit.Value), "$`\\")))
 			continue
 		}
-		out = concat(out, in.part(st, p, true))
+		b.add(in.part(st, p, true))
 	}
-	return out
+	return value{Word: b.value().Word}
 }
 
 // withRedirections runs f with the redirections of a compound command or

@@ -40,12 +40,25 @@ func (in *interp) ifClause(cmd *syntax.IfClause, states []*state) []*state {
 	return out
 }
 
-// whileClause runs the body until the condition fails, at most twice: a loop
-// that is still running then is taken to end.
+// enterLoop says how often the body of a loop with an unknown number of rounds
+// is run: twice, or once inside another such loop.
+func (in *interp) enterLoop() (rounds int, leave func()) {
+	in.loops++
+	leave = func() { in.loops-- }
+	if in.loops > 1 {
+		return 1, leave
+	}
+	return 2, leave
+}
+
+// whileClause runs the body until the condition fails. A loop that is still
+// running after the last round is taken to end.
 func (in *interp) whileClause(cmd *syntax.WhileClause, states []*state) []*state {
+	rounds, leave := in.enterLoop()
+	defer leave()
 	var out []*state
 	g := in.guardOf(cmd.Cond[0], cmd.Cond[len(cmd.Cond)-1])
-	for round := 0; round < 3 && len(states) > 0 && !in.exhausted(); round++ {
+	for round := 0; round <= rounds && len(states) > 0 && !in.exhausted(); round++ {
 		ok, failed, gone := in.condition(cmd.Cond, states)
 		out = append(out, gone...)
 		if cmd.Until {
@@ -55,7 +68,7 @@ func (in *interp) whileClause(cmd *syntax.WhileClause, states []*state) []*state
 			st.status = success()
 		}
 		out = append(out, failed...)
-		if round == 2 {
+		if round == rounds {
 			out = append(out, ok...)
 			break
 		}
@@ -160,15 +173,17 @@ func (in *interp) unroll(cmd *syntax.ForClause, name string, items []value, st *
 	return append(out, states...)
 }
 
-// openLoop runs the body zero times, once or twice.
+// openLoop runs the body any number of times up to the rounds of enterLoop.
 func (in *interp) openLoop(cmd *syntax.ForClause, states []*state, round func(*state)) []*state {
+	rounds, leave := in.enterLoop()
+	defer leave()
 	g := in.guardOf(cmd, cmd.Loop)
 	var out []*state
-	for i := 0; i < 3 && len(states) > 0 && !in.exhausted(); i++ {
+	for i := 0; i <= rounds && len(states) > 0 && !in.exhausted(); i++ {
 		for _, st := range states {
 			out = append(out, st.clone())
 		}
-		if i == 2 {
+		if i == rounds {
 			break
 		}
 		for _, st := range states {

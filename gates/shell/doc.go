@@ -28,7 +28,10 @@
 //     reported as [VerifierFacts.Delegates] and make claims uncertain.
 //   - A test runner (pytest and its kin) writes no reward itself.
 //   - A file that is sourced changes no variable that the script uses.
-//   - A loop over unknown items runs zero times, once or twice.
+//   - A loop over unknown items runs zero times, once or twice; inside another
+//     one, zero times or once.
+//   - cd succeeds, and so do tools that practically always do (rm -f, mkdir -p,
+//     tee, echo): they never end a script under set -e.
 //
 // When a script exceeds the bounds of the model (size, nesting, steps), Truncated
 // is set and every claim about all paths is withdrawn.

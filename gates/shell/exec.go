@@ -19,23 +19,29 @@ func (in *interp) stmts(list []*syntax.Stmt, states []*state) []*state {
 // exhausted says that the script has used up what may be spent on it. Nothing
 // more is executed then; loops end.
 func (in *interp) exhausted() bool {
-	if in.steps > maxSteps || in.work > maxWork {
+	if in.work > in.maxWork {
 		in.trace.Truncated = true
 	}
-	return in.steps > maxSteps || in.work > maxWork
+	return in.work > in.maxWork
 }
 
+// merge joins states that are alike. When too many are left all the same, the
+// outcomes of the checks are given up first.
 func (in *interp) merge(states []*state) []*state {
 	merged := merge(states, maxStates, &in.work)
-	if len(states) > maxStates && len(merged) > maxStates/2 {
-		in.blurred = true
+	if len(merged) <= maxStates {
+		return merged
 	}
-	return merged
+	in.blurred = true
+	for _, st := range merged {
+		st.ran, st.failed = 0, 0
+	}
+	return merge(merged, maxStates, &in.work)
 }
 
 // stmt runs one statement on states that are all live.
 func (in *interp) stmt(s *syntax.Stmt, states []*state) []*state {
-	if in.steps += len(states); in.exhausted() || in.depth >= maxDepth || len(states) > 4*maxStates {
+	if in.work += stepCost * len(states); in.exhausted() || in.depth >= maxDepth || len(states) > 4*maxStates {
 		in.trace.Truncated = true
 		return states
 	}

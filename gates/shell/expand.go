@@ -49,23 +49,21 @@ func (in *interp) word(st *state, w *syntax.Word) value {
 // fieldBuilder collects fields while a word is expanded.
 type fieldBuilder struct {
 	done []value
-	cur  value
-	open bool
+	cur  *builder // the field that is being built, nil between fields
 }
 
 func (b *fieldBuilder) add(v value) {
-	if !b.open {
-		b.cur, b.open = v, true
-		return
+	if b.cur == nil {
+		b.cur = &builder{}
 	}
-	b.cur = concat(b.cur, v)
+	b.cur.add(v)
 }
 
 func (b *fieldBuilder) end() {
-	if b.open {
-		b.done = append(b.done, b.cur)
+	if b.cur != nil {
+		b.done = append(b.done, b.cur.value())
 	}
-	b.cur, b.open = value{}, false
+	b.cur = nil
 }
 
 // list adds several fields, of which the first joins what came before.
@@ -178,33 +176,24 @@ func indexIsAll(x syntax.ArithmExpr) bool {
 
 // concat joins the values of word parts.
 func (in *interp) concat(st *state, parts []syntax.WordPart, quoted bool) value {
-	var out value
+	var b builder
 	for i, p := range parts {
-		var v value
-		if lit, ok := p.(*syntax.Lit); ok {
-			if quoted {
-				v = str(unescapeQuoted(lit.Value, `$"`+"`\\"))
-			} else {
-				v = in.literal(st, lit.Value, i == 0)
-			}
-		} else {
-			v = in.part(st, p, quoted)
-		}
-		if i == 0 {
-			out = v
-		} else {
-			out = concat(out, v)
+		lit, ok := p.(*syntax.Lit)
+		switch {
+		case !ok:
+			b.add(in.part(st, p, quoted))
+		case quoted:
+			b.add(str(unescapeQuoted(lit.Value, `$"`+"`\\")))
+		default:
+			b.add(in.literal(st, lit.Value, i == 0))
 		}
 	}
-	if len(parts) == 0 {
-		return str("")
-	}
-	return out
+	return b.value()
 }
 
 func concat(a, b value) value {
 	if len(a.Text)+len(b.Text) > maxWordBytes {
-		return unknown("…")
+		return unknown(unknownOutput)
 	}
 	return value{Word: join(a.Word, b.Word)}
 }

@@ -59,16 +59,7 @@ func (in *interp) lookup(st *state, p *syntax.ParamExp, name string) (value, boo
 		return value{}, false
 	}
 	if indexIsAll(p.Index) {
-		joined := value{list: v.list}
-		for i, e := range v.list {
-			if i > 0 {
-				joined.Word = join(joined.Word, literal(" "))
-				joined.Word = join(joined.Word, e.Word)
-			} else {
-				joined.Word = e.Word
-			}
-		}
-		return joined, true
+		return value{Word: joined(v.list, " ").Word, list: v.list}, true
 	}
 	if n, known := in.arith(st, p.Index); known && n >= 0 && n < len(v.list) {
 		return v.list[n], true
@@ -127,15 +118,7 @@ func (in *interp) allParams(st *state) (value, bool) {
 	if st.params == nil {
 		return value{}, false
 	}
-	var out value
-	out.Known = true
-	for i, p := range st.params {
-		if i > 0 {
-			out.Word = join(out.Word, literal(" "))
-		}
-		out.Word = join(out.Word, p.Word)
-	}
-	return out, true
+	return joined(st.params, " "), true
 }
 
 // operator applies ${name:-word} and its relatives.

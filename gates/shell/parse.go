@@ -22,15 +22,17 @@ const (
 	// stack a level, and a stack overflow cannot be recovered from.
 	maxOpeners = 8_000
 	// maxDepth bounds how deep nested statements are followed.
-	maxDepth = 200
+	maxDepth = 1000
 	// maxCalls bounds how deep function calls are followed.
 	maxCalls = 12
 	// maxStates is how many states are kept apart before they are joined.
-	maxStates = 96
-	// maxSteps is how many statements are executed in all.
-	maxSteps = 60_000
-	// maxWork is how many bytes of words, records and state keys are built in all.
-	maxWork = 64 << 20
+	maxStates = 48
+	// MaxWork is what may be spent on one script, see [Trace.Work].
+	MaxWork = 8 << 20
+	// workPerByte is what every byte of the script adds to that.
+	workPerByte = 8
+	// stepCost is what executing one statement in one state costs.
+	stepCost = 200
 	// fieldCost is what one word costs on top of its bytes.
 	fieldCost = 32
 	// maxCommands is how many different commands are recorded.

@@ -200,7 +200,7 @@ func (in *interp) track(cmd Command, k kind) *check {
 			return chk
 		}
 	}
-	if len(in.checks) >= maxTracked {
+	if len(in.checks) >= maxTracked || in.blurred {
 		in.blurred = true
 		return nil
 	}

@@ -19,6 +19,8 @@ type Options struct {
 	// failing RUN instruction ends a build: a command after && then counts as
 	// reached unless it follows a test.
 	MustSucceed bool
+	// MaxWork bounds Trace.Work; 0 means the default, which grows with the script.
+	MaxWork int
 
 	watch func(Word) string // names the file that writes are recorded for, "" for others
 }
@@ -32,6 +34,9 @@ type Trace struct {
 	// Truncated says that the script went beyond the bounds of the model and
 	// the lists may be incomplete.
 	Truncated bool
+	// Work is what following the script took: the bytes of all words, records
+	// and states that were built, and a fixed amount for every statement.
+	Work int
 }
 
 // Exit is one place where the script ends itself.
@@ -65,6 +70,7 @@ func Follow(script []byte, opts Options) (Trace, error) {
 	if err != nil {
 		return Trace{}, err
 	}
+	in.trace.Work = in.work
 	return in.trace, nil
 }
 
@@ -74,7 +80,10 @@ func run(script []byte, opts Options) (*interp, []*state, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	in := &interp{opts: opts, text: t, seen: map[string]int{}, pythons: map[string]*python{}}
+	in := &interp{opts: opts, text: t, seen: map[string]int{}, pythons: map[string]*python{}, maxWork: MaxWork + workPerByte*len(script)}
+	if opts.MaxWork > 0 {
+		in.maxWork = min(in.maxWork, opts.MaxWork)
+	}
 	st := newState()
 	if opts.Dir != "" {
 		st.dir = str(opts.Dir)
@@ -105,12 +114,13 @@ type interp struct {
 	guards    []guard
 	capture   []capture // what takes the output of the command that runs, innermost last
 
-	steps, depth, calls int
-	work                int // bytes built so far
-	sym                 int // last exit status that was left open
-	quiet               int // above 0 while a failure does not end the script
-	background          int
-	blurred             bool // states were joined: influence of checks is no longer known
+	depth, calls  int
+	loops         int // loops with an unknown number of rounds around what is executed
+	work, maxWork int // spent and allowed, see Trace.Work
+	sym           int // last exit status that was left open
+	quiet         int // above 0 while a failure does not end the script
+	background    int
+	blurred       bool // states were joined: influence of checks is no longer known
 }
 
 // guard is an undecided condition around what is being executed.

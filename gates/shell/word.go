@@ -40,6 +40,44 @@ func join(a, b Word) Word {
 	}
 }
 
+// builder joins words without copying what it has already.
+type builder struct {
+	first value // kept whole: an exit status stays one if nothing is added to it
+	text  strings.Builder
+	word  Word // all but the text
+	parts int
+}
+
+// add appends a word; beyond maxWordBytes the whole is no longer known.
+func (b *builder) add(v value) {
+	switch b.parts++; b.parts {
+	case 1:
+		b.first, b.word = v, v.Word
+		return
+	case 2:
+		b.text.WriteString(b.first.Text)
+	}
+	if b.text.Len()+len(v.Text) > maxWordBytes {
+		b.word.Known = false
+		return
+	}
+	b.text.WriteString(v.Text)
+	b.word.Known = b.word.Known && v.Known
+	b.word.Assumed = b.word.Assumed || v.Assumed
+	b.word.Glob = b.word.Glob || v.Glob
+}
+
+// value returns the joined word; it is empty if nothing was added.
+func (b *builder) value() value {
+	switch b.parts {
+	case 0:
+		return str("")
+	case 1:
+		return b.first
+	}
+	return value{Word: withText(b.word, b.text.String())}
+}
+
 // value is what a state knows about a variable, an exit status or the content
 // of a file: a word, and for exit statuses what decides them.
 type value struct {

@@ -17,6 +17,9 @@ type flow struct {
 	judged bool
 }
 
+// maxChanceDepth bounds the nesting of expressions that chance is followed through.
+const maxChanceDepth = 200
+
 // chanceSpan is where a use of chance stands.
 type chanceSpan struct {
 	owner *function
@@ -109,6 +112,11 @@ func (c *collector) markJudged() {
 			c.judgeOwner(owner, flows, global, map[string][]int{})
 		}
 	}
+	for i := range c.facts.Chance {
+		if use := &c.facts.Chance[i]; use.Kind == Random && c.inputs[i] {
+			use.Judged = false
+		}
+	}
 }
 
 // judgeOwner handles the flows of one function. Two rounds suffice for what is
@@ -135,32 +143,132 @@ func (c *collector) judgeOwner(owner *function, flows []flow, global, local map[
 	}
 }
 
-// usesIn returns the uses of chance that an expression contains or receives by
-// name.
+// usesIn returns the uses of chance whose value an expression passes on. A
+// difference or comparison of two readings of the clock is a duration, and one
+// of a random value with what was made of it holds for any value: neither passes
+// anything on. Nor does a call of something unknown, which only works with the
+// value.
 func (c *collector) usesIn(e pysyntax.Expr, owner *function, global, local map[string][]int) []int {
-	if e == nil {
-		return nil
-	}
 	var uses []int
-	r := e.Range()
-	first, _ := slices.BinarySearchFunc(c.chance, r.Start, func(u chanceSpan, at pysyntax.Pos) int {
-		return cmp.Compare(u.span.Start, at)
-	})
-	for i := first; i < len(c.chance) && c.chance[i].span.Start < r.End; i++ {
-		if c.chance[i].owner == owner {
-			uses = append(uses, c.chance[i].fact)
+	add := func(more []int) {
+		if len(uses) < maxValues {
+			uses = append(uses, more...)
 		}
 	}
+	in := func(e pysyntax.Expr) []int { return c.usesIn(e, owner, global, local) }
+	if e == nil || c.depth == maxChanceDepth {
+		return nil
+	}
+	c.depth++
+	defer func() { c.depth-- }()
 	pysyntax.Inspect(e, func(n pysyntax.Node) bool {
-		if name, ok := n.(*pysyntax.Name); ok && len(uses) < maxValues {
-			uses = append(uses, local[name.ID]...)
+		switch n := n.(type) {
+		case *pysyntax.Name:
+			add(local[n.ID])
 			if owner != nil {
-				uses = append(uses, global[name.ID]...)
+				add(global[n.ID])
 			}
+		case *pysyntax.BinOp:
+			left, right := in(n.Left), in(n.Right)
+			if n.Op != pysyntax.Sub || !c.cancel(left, right) {
+				add(left)
+				add(right)
+			}
+			return false
+		case *pysyntax.Compare:
+			left := in(n.Left)
+			for _, right := range n.Comparators {
+				other := in(right)
+				if !c.cancel(left, other) {
+					add(left)
+					add(other)
+				}
+				left = other
+			}
+			return false
+		case *pysyntax.Call:
+			if i, ok := c.chanceAt(n.Span, owner); ok {
+				add([]int{i})
+				return false
+			}
+			add(c.usesOfCall(n, in))
+			return false
+		case *pysyntax.Lambda:
+			return false
 		}
 		return true
 	})
 	return uses
+}
+
+// usesOfCall returns the uses that a call passes on: those of the object whose
+// method it is, and those that go through a function that only converts.
+func (c *collector) usesOfCall(n *pysyntax.Call, in func(pysyntax.Expr) []int) []int {
+	uses := []int{}
+	converts := false
+	switch f := n.Func.(type) {
+	case *pysyntax.Name:
+		converts = converter(f.ID)
+	case *pysyntax.Attribute:
+		uses = append(uses, in(f.Value)...)
+		converts = convertingMethod(f.Attr)
+	}
+	args := slices.Clone(n.Args)
+	for _, k := range n.Keywords {
+		args = append(args, k.Value)
+	}
+	for _, arg := range args {
+		for _, i := range in(arg) {
+			if converts {
+				uses = append(uses, i)
+			} else {
+				c.inputs[i] = true
+			}
+		}
+	}
+	return uses[:min(len(uses), maxValues)]
+}
+
+// converter reports whether a function of Python only brings values into another
+// form, so that what comes out is decided by what goes in.
+func converter(name string) bool {
+	switch name {
+	case "str", "int", "float", "bool", "round", "abs", "repr", "format", "min", "max", "sum", "sorted", "reversed",
+		"list", "tuple", "set", "dict", "zip", "enumerate", "map", "next", "iter", "any", "all", "print":
+		return true
+	}
+	return false
+}
+
+// convertingMethod is converter for methods and functions of modules.
+func convertingMethod(name string) bool {
+	switch name {
+	case "fromtimestamp", "utcfromtimestamp", "strftime", "strptime", "localtime", "gmtime", "mktime", "combine", "fromisoformat", "join", "format":
+		return true
+	}
+	return false
+}
+
+// chanceAt returns the use of chance that is a call itself.
+func (c *collector) chanceAt(at pysyntax.Span, owner *function) (int, bool) {
+	first, _ := slices.BinarySearchFunc(c.chance, at.Start, func(u chanceSpan, start pysyntax.Pos) int {
+		return cmp.Compare(u.span.Start, start)
+	})
+	for i := first; i < len(c.chance) && c.chance[i].span.Start == at.Start; i++ {
+		if c.chance[i].owner == owner && c.chance[i].span == at {
+			return c.chance[i].fact, true
+		}
+	}
+	return 0, false
+}
+
+// cancel reports whether both sides depend on the clock, or on the same use.
+func (c *collector) cancel(left, right []int) bool {
+	clock := func(i int) bool { return c.facts.Chance[i].Kind != Random }
+	if slices.ContainsFunc(left, clock) && slices.ContainsFunc(right, clock) {
+		return true
+	}
+	return slices.ContainsFunc(left, func(i int) bool { return slices.Contains(right, i) })
 }
 
 func targetNames(e pysyntax.Expr) []string {

@@ -88,6 +88,8 @@ func (c *collector) noteFlow(stmt pysyntax.Stmt, s *scope) {
 		}
 	case *pysyntax.AugAssign:
 		c.flow(n.Target, n.Value, s)
+	case *pysyntax.ExprStmt:
+		c.flow(nil, n.Value, s)
 	}
 }
 

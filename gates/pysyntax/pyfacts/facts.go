@@ -158,7 +158,9 @@ type ChanceUse struct {
 	Place
 	Kind ChanceKind
 	Via  string
-	// Judged is set when an assertion of the same function uses the value.
+	// Judged is set when the value decides an assertion of the same function. The
+	// difference of two readings of the clock, which is a duration, and a random
+	// value that other code works with, which is any input, do not.
 	Judged bool
 }
 
@@ -201,6 +203,7 @@ func Collect(m *pysyntax.Module) *Facts {
 	c.newBudget()
 	c.index()
 	c.seeded = c.seeds()
+	c.inputs = map[int]bool{}
 	c.walkBody(m.Body, c.module, circumstances{})
 	c.newBudget()
 	c.findTests()

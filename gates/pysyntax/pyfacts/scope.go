@@ -29,6 +29,8 @@ type collector struct {
 
 	flows  []flow
 	chance []chanceSpan
+	inputs map[int]bool // uses of chance that something unknown works with
+	depth  int          // of expressions, while chance is followed
 }
 
 // scope is a namespace: the module, a class, a function, a lambda or a

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/posttrainarena/arena/configs"
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/arena"
+	"github.com/posttrainarena/arena/protocol/compose"
+	"github.com/posttrainarena/arena/protocol/jobs"
+	"github.com/posttrainarena/arena/protocol/jobs/local"
+)
+
+// openProviders opens the providers that open challenges run on and those whose
+// runs still go on. A challenge that needs one which this version does not have
+// keeps the arena from starting, unless its runs are paused anyway.
+func openProviders(ctx context.Context, cfg configs.Config, runs arena.Reader, challenges []protocol.Challenge, o nodeOptions) (map[string]jobs.Provider, error) {
+	needed := map[string]string{} // name → by whom
+	live, _, err := runs.Runs(ctx, protocol.RunFilter{Live: true}, protocol.Page{Limit: protocol.MaxPage})
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range live {
+		needed[run.Provider] = "the run " + run.ID + ", which goes on there,"
+	}
+	for _, c := range challenges {
+		if c.Status == protocol.StatusOpen && (c.RunsPaused == "" || c.Compute.Provider != compose.ProviderHuggingFace) {
+			needed[c.Compute.Provider] = fmt.Sprintf("the challenge %s (compute.provider in challenges/%s.toml, else providers.default in arena.toml)", c.ID, c.ID)
+		}
+	}
+	providers := map[string]jobs.Provider{}
+	for _, name := range slices.Sorted(maps.Keys(needed)) {
+		p, err := openProvider(cfg, name, o)
+		if err != nil {
+			return nil, fmt.Errorf("%s needs the provider %q: %w", needed[name], name, err)
+		}
+		providers[name] = p
+	}
+	return providers, nil
+}
+
+func openProvider(cfg configs.Config, name string, o nodeOptions) (jobs.Provider, error) {
+	switch name {
+	case compose.ProviderSimulated:
+		return newSimulated(cfg, o)
+	case compose.ProviderLocal:
+		return newLocal(cfg, o)
+	default:
+		return nil, fmt.Errorf("this version cannot run jobs there; use %q or %q", compose.ProviderLocal, compose.ProviderSimulated)
+	}
+}
+
+// newLocal opens the provider that runs the pipeline on this machine. Its jobs
+// are supervised by this binary; see jobCmd.
+func newLocal(cfg configs.Config, o nodeOptions) (*local.Provider, error) {
+	settings := cfg.Arena.Providers.Local
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this binary, which supervises jobs: %w", err)
+	}
+	price, err := protocol.ParseMicros(string(settings.PricePerHour))
+	if err != nil {
+		return nil, fmt.Errorf("arena.toml: providers.local.price_per_hour: %w", err)
+	}
+	dir := settings.Directory
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(o.Data, dir)
+	}
+	var flavors []jobs.Flavor
+	for name, f := range cfg.Arena.Flavors {
+		flavors = append(flavors, jobs.Flavor{Name: name, Description: "this machine, as " + f.Description, PricePerHour: price})
+	}
+	return local.Open(local.Options{
+		Dir: dir, Supervisor: []string{self, jobVerb}, Command: settings.Command, Flavors: flavors, Environment: settings.Environment,
+		Getenv: o.Getenv, Grace: time.Duration(settings.GraceSeconds) * time.Second, Now: o.Now,
+	})
+}
+
+// jobVerb is the name of jobCmd.
+const jobVerb = "__job"
+
+// jobCmd looks after one job of the local provider, in a process of its own that
+// outlives the arena. Nobody types it.
+type jobCmd struct {
+	Dir string `arg:"" help:"The job's directory."`
+}
+
+// Run supervises the job until it has ended.
+func (cmd *jobCmd) Run(ctx context.Context, env *environ) error {
+	return local.Supervise(ctx, cmd.Dir, env.Environ(), env.Now)
+}
