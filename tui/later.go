@@ -1,0 +1,89 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/posttrainarena/arena/tui/nav"
+	"github.com/posttrainarena/arena/tui/screen"
+)
+
+// Grace is how long a decision waits before it is sent, and can be taken back.
+const Grace = 6 * time.Second
+
+// toastFor is how long a flash shows.
+const toastFor = 5 * time.Second
+
+// laterItem is a decision that waits to be sent.
+type laterItem struct {
+	nav.Later
+	due time.Time
+}
+
+// sendDue sends the decisions whose grace period is over.
+func (m *Model) sendDue() tea.Cmd {
+	var cmds []tea.Cmd
+	for len(m.later) > 0 && !m.now.Before(m.later[0].due) {
+		cmds = append(cmds, m.later[0].Do)
+		m.later = m.later[1:]
+	}
+	return tea.Batch(cmds...)
+}
+
+// held reports whether a decision about a run waits.
+func (m *Model) held(run string) bool {
+	return slices.ContainsFunc(m.later, func(l laterItem) bool { return l.Run == run })
+}
+
+// takeBack drops the last decision that was not sent yet.
+func (m *Model) takeBack() tea.Cmd {
+	if len(m.later) == 0 {
+		return m.flash(nav.Warned, "There is nothing to take back: what was sent is final.")
+	}
+	last := m.later[len(m.later)-1]
+	m.later = m.later[:len(m.later)-1]
+	return tea.Batch(m.flash(nav.Did, "Taken back: "+last.What+". Nothing was sent."), m.broadcast(screen.TakenBack{Run: last.Run}))
+}
+
+// toast is a sentence that shows for a while.
+type toast struct {
+	nav.Flash
+	serial int
+}
+
+// toastOver ends a toast, unless another has come since.
+type toastOver struct{ serial int }
+
+func (m *Model) flash(mood nav.Mood, text string) tea.Cmd {
+	m.toast = toast{Flash: nav.Flash{Mood: mood, Text: text}, serial: m.toast.serial + 1}
+	serial := m.toast.serial
+	return m.after(toastFor, func(time.Time) tea.Msg { return toastOver{serial} })
+}
+
+func (m *Model) toastOver(o toastOver) {
+	if o.serial == m.toast.serial {
+		m.toast.Flash = nav.Flash{}
+	}
+}
+
+// changed takes in what the arena answered to an action.
+func (m *Model) changed(c screen.Changed) tea.Cmd {
+	cmd := m.broadcast(c)
+	switch {
+	case c.Err != nil:
+		return tea.Batch(cmd, m.flash(nav.Broke, fmt.Sprintf("%s: %v", c.What, c.Err)))
+	case c.Run != nil:
+		screen.Put(m.data, screen.RunQuery(c.Run.ChallengeID, c.Run.RunID), *c.Run)
+	case c.Result != nil:
+		m.data.Refresh([]screen.Key{
+			screen.RunQuery(c.Result.ChallengeID, c.Result.RunID).Key, screen.RunsQuery(c.Result.ChallengeID).Key,
+			screen.LeaderboardQuery(c.Result.ChallengeID).Key, screen.ChallengesQuery().Key,
+		})
+	case c.Posted != nil:
+		m.data.Refresh([]screen.Key{screen.MessagesQuery().Key})
+	}
+	return tea.Batch(cmd, m.flash(nav.Did, c.Said), m.synced())
+}

@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+
+	"github.com/posttrainarena/arena/tui/look"
+	"github.com/posttrainarena/arena/tui/screen"
+)
+
+// Options is everything that the dashboard may know and use of its process. Only
+// Client, Out and Now are required.
+type Options struct {
+	Client  screen.API
+	BaseURL string // shown, and part of copied commands when it is not the default
+
+	In  io.Reader // the terminal's input; nil for none
+	Out io.Writer // the terminal
+
+	Getenv func(string) string // nil: an empty environment
+	Now    func() time.Time
+	Zone   *time.Location // of the times that are shown; nil for UTC
+	// After makes a command that waits; nil for the system's timer.
+	After func(d time.Duration, msg func(now time.Time) tea.Msg) tea.Cmd
+
+	ReadOnly bool // nothing can be changed
+	ASCII    bool // draw with ASCII only, whatever the locale
+	NoColor  bool // draw without colours, whatever the environment
+
+	// QuitEffect is what leaving the dashboard does besides; it is asked about
+	// then. Empty: nothing, and leaving is not asked about.
+	QuitEffect string
+
+	// Create makes a new file for a saved log or a crash, and says where it is.
+	// Nil: saving is refused.
+	Create func(name string) (file io.WriteCloser, path string, err error)
+	// Pager makes the command that shows a file; nil: there is no pager.
+	Pager func(path string) *exec.Cmd
+}
+
+// complete fills in what was left out.
+func (o Options) complete() Options {
+	if o.Getenv == nil {
+		o.Getenv = func(string) string { return "" }
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	if o.After == nil {
+		now := o.Now
+		o.After = func(d time.Duration, msg func(time.Time) tea.Msg) tea.Cmd {
+			return tea.Tick(d, func(time.Time) tea.Msg { return msg(now()) })
+		}
+	}
+	return o
+}
+
+// theme is how the terminal is drawn on.
+func (o Options) theme() look.Theme {
+	l := look.Detect(o.Getenv)
+	if o.ASCII {
+		l.ASCII = true
+	}
+	if o.NoColor {
+		l.Profile = termenv.Ascii
+	}
+	return look.New(l)
+}
+
+// maxSameName is how many files of one name are kept apart by a number.
+const maxSameName = 1000
+
+// CreateIn makes files below a directory, never over one that is there.
+func CreateIn(dir string) func(string) (io.WriteCloser, string, error) {
+	return func(name string) (io.WriteCloser, string, error) {
+		base, ext := strings.TrimSuffix(name, filepath.Ext(name)), filepath.Ext(name)
+		for n := 1; ; n++ {
+			path := filepath.Join(dir, name)
+			if n > 1 {
+				path = filepath.Join(dir, fmt.Sprintf("%s-%d%s", base, n, ext))
+			}
+			f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			if err == nil || !errors.Is(err, fs.ErrExist) || n == maxSameName {
+				return f, path, err
+			}
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/tui/nav"
+)
+
+// challenges is every challenge that is known.
+func challenges(d *Data) []api.Challenge {
+	all, _ := Read(d, ChallengesQuery())
+	return all
+}
+
+// runsKeys names the runs of every challenge.
+func runsKeys(d *Data) []Key {
+	keys := []Key{ChallengesQuery().Key}
+	for _, c := range challenges(d) {
+		keys = append(keys, RunsQuery(c.ID).Key)
+	}
+	return keys
+}
+
+// boardKeys names the leaderboards of the challenges that have results.
+func boardKeys(d *Data) []Key {
+	var keys []Key
+	for _, c := range challenges(d) {
+		if c.Status != protocol.StatusPlanned {
+			keys = append(keys, LeaderboardQuery(c.ID).Key)
+		}
+	}
+	return keys
+}
+
+// allRuns is every known run, newest first.
+func allRuns(d *Data) []api.Run {
+	var all []api.Run
+	for _, c := range challenges(d) {
+		rows, _ := Read(d, RunsQuery(c.ID))
+		all = append(all, rows.All...)
+	}
+	slices.SortStableFunc(all, func(a, b api.Run) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.RunID, a.RunID))
+	})
+	return all
+}
+
+// latest is the newest that is known about a run: read by itself, or in a list.
+func latest(d *Data, challenge, run string) (api.Run, bool) {
+	whole, ok := Read(d, RunQuery(challenge, run))
+	rows, _ := Read(d, RunsQuery(challenge))
+	for _, r := range rows.All {
+		if r.RunID == run {
+			// A list can be newer than the run read by itself, but has no result.
+			if !ok || r.Since.After(whole.Since) {
+				r.Result = whole.Result
+				return r, true
+			}
+			break
+		}
+	}
+	return whole, ok
+}
+
+// activeRun is the run that has not ended, if there is one.
+func activeRun(d *Data) (api.Run, bool) {
+	for _, c := range challenges(d) {
+		rows, _ := Read(d, RunsQuery(c.ID))
+		for _, r := range rows.All {
+			if !r.State.Ended() {
+				return latest(d, r.ChallengeID, r.RunID)
+			}
+		}
+	}
+	return api.Run{}, false
+}
+
+// collectionsByID is every known collection.
+func collectionsByID(d *Data) map[string]api.Environment {
+	rows, _ := Read(d, CollectionsQuery())
+	all := make(map[string]api.Environment, len(rows.All))
+	for _, e := range rows.All {
+		all[e.ID] = e
+	}
+	return all
+}
+
+// team is who made a collection, as people call them.
+func team(of map[string]api.Environment, collection, author string) string {
+	return or(of[collection].TeamName, author)
+}
+
+// shortID is the part of a run's or collection's id that tells it from others.
+func shortID(id string) string {
+	for _, prefix := range []string{"challenge-", "env-"} {
+		if len(id) > len(prefix) && id[:len(prefix)] == prefix {
+			return id[len(prefix):]
+		}
+	}
+	return id
+}
+
+// collected reports whether a run's result was collected.
+func collected(r api.Run) bool { return r.Stage != nil && *r.Stage == protocol.StageCollect }
+
+// maxProbes is how many runs are read at a time to find those with a pending
+// result.
+const maxProbes = 8
+
+// pendingResults returns the known runs whose result waits for review, the
+// oldest first, and the keys to read to know them all. The arena says how many
+// are pending but not which: collected runs are read from the newest on until as
+// many are found. A reviewed result never changes again, so each is read once.
+func pendingResults(d *Data) (pending []api.Run, keys []Key) {
+	for _, c := range challenges(d) {
+		if c.Health == nil && c.Status == protocol.StatusPlanned {
+			continue
+		}
+		want, known := 0, false
+		if c.Health != nil {
+			want, known = c.Health.PendingReviews, true
+		}
+		rows, _ := Read(d, RunsQuery(c.ID))
+		found, probes := 0, 0
+		for _, r := range rows.All {
+			if !collected(r) || r.State != protocol.RunScored {
+				continue
+			}
+			if known && found >= want || probes >= maxProbes {
+				break
+			}
+			whole, ok := Read(d, RunQuery(c.ID, r.RunID))
+			switch {
+			case !ok || whole.Result == nil:
+				probes++
+				keys = append(keys, RunQuery(c.ID, r.RunID).Key)
+			case whole.Result.Verification == protocol.Pending:
+				found++
+				pending = append(pending, whole)
+				keys = append(keys, RunQuery(c.ID, r.RunID).Key)
+			}
+		}
+	}
+	slices.SortStableFunc(pending, func(a, b api.Run) int {
+		return cmp.Or(a.Result.CollectedAt.Compare(b.Result.CollectedAt), cmp.Compare(a.RunID, b.RunID))
+	})
+	return pending, keys
+}
+
+// Waiting is the number of results that wait for review.
+func Waiting(d *Data) int {
+	n := 0
+	for _, c := range challenges(d) {
+		if c.Health != nil {
+			n += c.Health.PendingReviews
+		}
+	}
+	return n
+}
+
+// measured is what is known of a run's result without reading the run itself.
+type measured struct {
+	delta, stderr float64
+	verification  protocol.Verification
+}
+
+// results is what is known about the results of all runs, by run.
+func results(d *Data, runs []api.Run) map[string]measured {
+	all := map[string]measured{}
+	for _, c := range challenges(d) {
+		board, _ := Read(d, LeaderboardQuery(c.ID))
+		for _, row := range board.Rows {
+			for i, run := range row.RunIDs {
+				if i < len(row.RunDeltasPP) {
+					all[run] = measured{delta: row.RunDeltasPP[i], verification: protocol.Valid}
+				}
+			}
+		}
+	}
+	for _, r := range runs {
+		if whole, ok := Read(d, RunQuery(r.ChallengeID, r.RunID)); ok && whole.Result != nil {
+			all[r.RunID] = measured{whole.Result.DeltaPP, whole.Result.StderrPP, whole.Result.Verification}
+		}
+	}
+	return all
+}
+
+// medianStages is the median duration of each stage over the ended runs of a
+// challenge that passed it, with their number.
+func medianStages(d *Data, challenge string) map[protocol.Stage]time.Duration {
+	rows, _ := Read(d, RunsQuery(challenge))
+	took := map[protocol.Stage][]time.Duration{}
+	for _, r := range rows.All {
+		if r.State != protocol.RunScored {
+			continue
+		}
+		for _, s := range r.Stages {
+			if s.StartedAt != nil && s.EndedAt != nil {
+				took[s.Stage] = append(took[s.Stage], s.EndedAt.Sub(*s.StartedAt))
+			}
+		}
+	}
+	median := map[protocol.Stage]time.Duration{}
+	for stage, all := range took {
+		slices.Sort(all)
+		median[stage] = all[len(all)/2]
+	}
+	return median
+}
+
+// Object is something that can be opened by name.
+type Object struct {
+	Title string
+	Route nav.Route
+}
+
+// maxObjects bounds how many of a kind can be opened by name.
+const maxObjects = 500
+
+// Objects is everything that is known and can be opened: runs, collections,
+// leaderboards.
+func Objects(w World) []Object {
+	var all []Object
+	of := collectionsByID(w.Data)
+	for _, c := range challenges(w.Data) {
+		all = append(all, Object{"Leaderboard of " + c.ID, nav.Route{Place: nav.Leaderboard, Challenge: c.ID}})
+	}
+	runs := allRuns(w.Data)
+	for _, r := range runs[:min(len(runs), maxObjects)] {
+		all = append(all, Object{
+			fmt.Sprintf("Run %s, %s, %s on %s", shortID(r.RunID), runMark(w.Theme, r).word, team(of, r.EnvironmentID, r.Author), r.ChallengeID),
+			nav.Route{Place: nav.Run, Challenge: r.ChallengeID, Run: r.RunID},
+		})
+	}
+	rows, _ := Read(w.Data, CollectionsQuery())
+	for _, e := range rows.All[:min(len(rows.All), maxObjects)] {
+		all = append(all, Object{
+			fmt.Sprintf("Collection %s by %s, %s", or(e.Title, e.ID), or(e.TeamName, e.Author), shortID(e.ID)),
+			nav.Route{Place: nav.Collection, Challenge: deref(e.TargetChallengeID), Collection: e.ID},
+		})
+	}
+	return all
+}

@@ -1,0 +1,459 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/tui/look"
+	"github.com/posttrainarena/arena/tui/nav"
+	"github.com/posttrainarena/arena/tui/widget/celltext"
+	"github.com/posttrainarena/arena/tui/widget/gauge"
+	"github.com/posttrainarena/arena/tui/widget/timeline"
+)
+
+// overviewScreen answers what an organizer asks first: what needs me, what is
+// running, what does it cost, what happened.
+type overviewScreen struct {
+	queue  List
+	past   List
+	inPast bool // the selection is in what happened
+	chosen bool // because the person went there
+	todos  map[string]todo
+	happen map[string]happening
+}
+
+func newOverview() *overviewScreen { return &overviewScreen{queue: NewList(), past: NewList()} }
+
+// Title is the tab's name.
+func (s *overviewScreen) Title(World) string { return "Overview" }
+
+// Needs are the budget, the runs, and what the queue and the past are made of.
+func (s *overviewScreen) Needs(w World) []Key {
+	keys := append(runsKeys(w.Data), BudgetQuery().Key, ReadyQuery().Key, CollectionsQuery().Key, MessagesQuery().Key)
+	_, pending := pendingResults(w.Data)
+	keys = append(keys, pending...)
+	if r, ok := activeRun(w.Data); ok {
+		keys = append(keys, RunQuery(r.ChallengeID, r.RunID).Key)
+	}
+	return keys
+}
+
+// Scopes are those of the lists. There is nothing to filter here.
+func (s *overviewScreen) Scopes(World) []Scope { return []Scope{OnOverview, InRows} }
+
+// Update moves the selection and opens what it is on.
+func (s *overviewScreen) Update(w World, msg tea.Msg) tea.Cmd {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case Wheel:
+		for range max(msg.Rows, -msg.Rows) {
+			s.step(msg.Rows > 0)
+		}
+	case Click:
+		cmd = s.click(w, msg)
+	case Act:
+		cmd = s.act(w, msg.Intent)
+	}
+	s.sync(w)
+	return cmd
+}
+
+// step moves one row, from one list into the other.
+func (s *overviewScreen) step(down bool) {
+	list, i := s.focused(), Up
+	if down {
+		i = Down
+	}
+	before := list.at
+	list.Act(i)
+	switch {
+	case list.at != before:
+	case down && !s.inPast && s.past.Len() > 0:
+		s.inPast, s.chosen = true, true
+		s.past.Act(Top)
+	case !down && s.inPast && s.queue.Len() > 0:
+		s.inPast = false
+		s.queue.Act(Bottom)
+	}
+}
+
+func (s *overviewScreen) focused() *List {
+	if s.inPast {
+		return &s.past
+	}
+	return &s.queue
+}
+
+func (s *overviewScreen) act(w World, i Intent) tea.Cmd {
+	switch i {
+	case Up, Down:
+		s.step(i == Down)
+		return nil
+	case NextPane:
+		s.inPast, s.chosen = !s.inPast, true
+		return nil
+	case Choose:
+		if route := s.route(); route.Place != "" {
+			return nav.Go(route)
+		}
+		return nil
+	case OpenLog, OpenResult:
+		r := s.run()
+		if active, ok := activeRun(w.Data); r.RunID == "" && ok {
+			r = active
+		}
+		if r.RunID == "" {
+			return nav.Say(nav.Warned, "There is no run here.")
+		}
+		return actOnRun(w, r, i)
+	default:
+		s.focused().Act(i)
+		return nil
+	}
+}
+
+// route is where the selection leads.
+func (s *overviewScreen) route() nav.Route {
+	id, _ := s.focused().Selected()
+	if s.inPast {
+		return s.happen[id].route
+	}
+	return s.todos[id].route
+}
+
+// run is the run that the selection is about.
+func (s *overviewScreen) run() api.Run {
+	id, _ := s.focused().Selected()
+	if s.inPast {
+		return s.happen[id].run
+	}
+	return s.todos[id].run
+}
+
+func (s *overviewScreen) sync(w World) {
+	s.todos, s.happen = map[string]todo{}, map[string]happening{}
+	var ids []string
+	for _, t := range todos(w) {
+		ids = append(ids, t.id)
+		s.todos[t.id] = t
+	}
+	partly := w.Data.Partly(s.Needs(w))
+	s.queue.Partly(partly)
+	s.past.Partly(partly)
+	s.queue.Set(ids, nil)
+	ids = nil
+	for _, h := range lately(w) {
+		ids = append(ids, h.id)
+		s.happen[h.id] = h
+	}
+	s.past.Set(ids, nil)
+	l := s.layout(w)
+	s.queue.Size(l.queueRows)
+	s.past.Size(l.pastRows)
+	switch {
+	case s.queue.Len() == 0:
+		s.inPast, s.chosen = s.past.Len() > 0, false
+	case !s.chosen:
+		s.inPast = false
+	}
+}
+
+// Subject is what the selection is about.
+func (s *overviewScreen) Subject(w World) Subject {
+	if r := s.run(); r.RunID != "" {
+		return runSubject(r)
+	}
+	budget, ok := Read(w.Data, BudgetQuery())
+	if !ok {
+		return Subject{}
+	}
+	return Subject{What: "budget", Value: budget, Command: []string{"budget"}}
+}
+
+// overviewLayout is where the parts of the overview stand.
+type overviewLayout struct {
+	left, right int // widths; right is 0 when there is one column
+	queueRows   int
+	queueAt     int // first row of the queue, in the left column
+	pastRows    int
+	pastAt      int // first row of the past, in its column
+	stages      bool
+}
+
+// wideOverview is the width from which there are two columns.
+const wideOverview = 110
+
+func (s *overviewScreen) layout(w World) overviewLayout {
+	l := overviewLayout{left: w.Width}
+	l.stages = w.Height >= 32
+	l.queueAt = len(budgetRows(w, l.left)) + len(activeRows(w, l.left, l.stages)) + 1
+	if w.Width >= wideOverview {
+		l.right = (w.Width - gap) * 2 / 5
+		l.left = w.Width - l.right - gap
+		l.queueRows = max(w.Height-l.queueAt, 1)
+		l.pastAt = len(challengeRows(w, l.right)) + 2
+		l.pastRows = max(w.Height-l.pastAt, 1)
+		return l
+	}
+	room := max(w.Height-l.queueAt-2, 2) // without the past's heading and a blank row
+	l.queueRows = max(min(max(s.queue.Len(), 1), room-min(4, room/2)), 1)
+	l.pastAt = l.queueAt + l.queueRows + 2
+	l.pastRows = max(w.Height-l.pastAt, 1)
+	return l
+}
+
+func (s *overviewScreen) click(w World, c Click) tea.Cmd {
+	l := s.layout(w)
+	var again bool
+	switch {
+	case l.right > 0 && c.X > l.left, l.right == 0 && c.Y >= l.pastAt:
+		again = s.past.Click(c.Y-l.pastAt) && s.inPast
+		s.inPast, s.chosen = true, true
+	case c.Y >= l.queueAt:
+		again = s.queue.Click(c.Y-l.queueAt) && !s.inPast
+		s.inPast = false
+	}
+	if again {
+		return s.act(w, Choose)
+	}
+	return nil
+}
+
+// View draws one column, or two where there is room.
+func (s *overviewScreen) View(w World) string {
+	l := s.layout(w)
+	left := append(budgetRows(w, l.left), activeRows(w, l.left, l.stages)...)
+	left = append(left, s.queueRows(w, l.left)...)
+	if l.right == 0 {
+		for len(left) < l.pastAt-1 {
+			left = append(left, "")
+		}
+		return block(append(left, s.pastRows(w, l.left)...), w.Height)
+	}
+	right := append(challengeRows(w, l.right), "")
+	right = append(right, s.pastRows(w, l.right)...)
+	return block(beside(left, l.left, right, l.right, w.Height), w.Height)
+}
+
+// budgetRows are the budget with a blank row below.
+func budgetRows(w World, width int) []string {
+	b, ok := Read(w.Data, BudgetQuery())
+	note := cell{}
+	if b.Simulated {
+		note = cell{"simulated: nothing is spent", look.Note}
+	}
+	rows := []string{heading(w.Theme, width, "Budget", note)}
+	if !ok {
+		return append(rows, emptyLine(w, []Key{BudgetQuery().Key}, false, ""), "", "")
+	}
+	// What is committed beyond live reservations is spent, whoever recorded it.
+	g := gauge.New(gauge.WithASCII(w.Theme.ASCII()), gauge.WithStyles(gaugeStyles(w.Theme)), gauge.WithFormat(func(n int64) string { return dollars(protocol.Micros(n)) }))
+	g.SetSize(width, 2)
+	g.SetAmounts(gauge.Amounts{Settled: int64(b.CommittedUSD - b.ReservedUSD), Reserved: int64(b.ReservedUSD), Cap: int64(b.CapUSD)})
+	return append(append(rows, strings.Split(g.View(), "\n")...), "")
+}
+
+func gaugeStyles(t look.Theme) gauge.Styles {
+	return gauge.Styles{Settled: t.Style(look.Accent), Reserved: t.Style(look.Warn), Remaining: t.Style(look.Faint), Over: t.Style(look.Bad), Legend: t.Style(look.Plain)}
+}
+
+// activeRows are the active run with a blank row below.
+func activeRows(w World, width int, stages bool) []string {
+	t := w.Theme
+	r, ok := activeRun(w.Data)
+	if !ok {
+		return []string{heading(t, width, "Active run"), idleLine(w, width), ""}
+	}
+	who := team(collectionsByID(w.Data), r.EnvironmentID, r.Author)
+	rows := []string{
+		heading(t, width, "Active run", runMark(t, r).cell()),
+		ends(t, width, []cell{{who, look.Strong}, {" on " + r.ChallengeID + " ", look.Plain}, {shortID(r.RunID), look.Dim}},
+			[]cell{{"  " + elapsed(w, r) + " of at most " + span(time.Duration(r.TimeoutSeconds)*time.Second) + ", reserved " + dollars(r.MaxComputeUSD), look.Dim}}),
+	}
+	tl := stageTimeline(w, r)
+	if stages {
+		tl.SetSize(width, len(protocol.Stages()))
+		return append(append(rows, strings.Split(tl.View(), "\n")...), "")
+	}
+	return append(rows, tl.Compact(width), "")
+}
+
+// idleLine says whether a run could start.
+func idleLine(w World, width int) string {
+	for _, c := range challenges(w.Data) {
+		if c.Health != nil && c.Health.AcceptingRuns {
+			return line(w.Theme, width, cell{"None. " + c.ID + " would take one.", look.Dim})
+		}
+	}
+	return line(w.Theme, width, cell{"None.", look.Dim})
+}
+
+// elapsed is how long a run has been going.
+func elapsed(w World, r api.Run) string {
+	if r.StartedAt == nil {
+		return "not begun"
+	}
+	return coarse(or1(r.EndedAt, w.Now).Sub(*r.StartedAt))
+}
+
+func (s *overviewScreen) queueRows(w World, width int) []string {
+	note := []cell(nil)
+	if n := s.queue.Len(); n > 0 {
+		note = []cell{{fmt.Sprint(n), look.Warn}}
+	}
+	rows := []string{heading(w.Theme, width, "Needs you", note...)}
+	if s.queue.Len() == 0 {
+		return append(rows, emptyLine(w, s.Needs(w), false, "Nothing. Enjoy the quiet."))
+	}
+	columns := todoColumns()
+	widths := arrange(columns, width-2)
+	return append(rows, s.rows(w, &s.queue, width, !s.inPast, func(id string, _ int) string {
+		return rowOf(w.Theme, columns, widths, s.todos[id].cells(w))
+	})...)
+}
+
+func (s *overviewScreen) pastRows(w World, width int) []string {
+	rows := []string{heading(w.Theme, width, "Lately")}
+	if s.past.Len() == 0 {
+		return append(rows, emptyLine(w, s.Needs(w), false, "Nothing has happened yet."))
+	}
+	columns := []column{{width: 12}, {width: 20, flex: 1}, {width: 5, right: true}}
+	widths := arrange(columns, width-2)
+	return append(rows, s.rows(w, &s.past, width, s.inPast, func(id string, _ int) string {
+		h := s.happen[id]
+		return rowOf(w.Theme, columns, widths, []cell{h.mark.cell(), text(h.what), {Ago(w.Now, h.at), look.Dim}})
+	})...)
+}
+
+// rows draws a list, without a cursor when another has the focus.
+func (s *overviewScreen) rows(w World, l *List, width int, focus bool, draw func(string, int) string) []string {
+	if focus {
+		return l.Rows(w.Theme, width, draw)
+	}
+	return l.Unfocused(width, draw)
+}
+
+// challengeRows are the challenges with their health.
+func challengeRows(w World, width int) []string {
+	t := w.Theme
+	rows := []string{heading(t, width, "Challenges")}
+	columns := []column{{width: 14, flex: 1}, {width: 22, flex: 2}, {width: 12, right: true, keep: 1}}
+	widths := arrange(columns, width)
+	for _, c := range challenges(w.Data) {
+		state := cell{t.Absent + " " + string(c.Status), look.Dim}
+		counts := ""
+		switch {
+		case c.Status == protocol.StatusOpen && c.RunsPaused != nil:
+			state = cell{t.Stopped + " runs paused", look.Warn}
+		case c.Health == nil:
+		case c.Health.AcceptingRuns:
+			state = cell{t.Live + " takes runs", look.Good}
+		case c.Health.ActiveRun != nil:
+			state = cell{t.Working + " a run is active", look.Accent}
+		default:
+			state = cell{t.Stopped + " " + sentence(deref(c.Health.Reason)), look.Warn}
+		}
+		if c.Health != nil {
+			n := 0
+			for _, k := range c.Health.Runs {
+				n += k
+			}
+			counts = counted(n, "run")
+		}
+		rows = append(rows, celltext.FitStyled(rowOf(t, columns, widths, []cell{text(c.ID), state, {counts, look.Dim}}), width))
+	}
+	return rows
+}
+
+// stageTimeline is the stages of a run beside what they usually take.
+func stageTimeline(w World, r api.Run) timeline.Model {
+	t := w.Theme
+	tl := timeline.New(timeline.WithASCII(t.ASCII()), timeline.WithStyles(timeline.Styles{
+		Waiting: t.Style(look.Faint), Running: t.Style(look.Accent), Done: t.Style(look.Good), Failed: t.Style(look.Bad), Stopped: t.Style(look.Warn), Skipped: t.Style(look.Dim),
+		Name: t.Style(look.Plain), Duration: t.Style(look.Plain), Reference: t.Style(look.Dim), Note: t.Style(look.Dim),
+	}))
+	tl.SetStages(stagesOf(w, r))
+	return tl
+}
+
+// stagesOf is every stage of a run as far as it is.
+func stagesOf(w World, r api.Run) []timeline.Stage {
+	usual := medianStages(w.Data, r.ChallengeID)
+	seen := map[protocol.Stage]protocol.StageProgress{}
+	last := protocol.Stage("")
+	for _, p := range r.Stages {
+		seen[p.Stage] = p
+		last = p.Stage
+	}
+	var all []timeline.Stage
+	for _, stage := range protocol.Stages() {
+		s := timeline.Stage{Name: string(stage), Reference: usual[stage]}
+		p, begun := seen[stage]
+		switch {
+		case stage == protocol.StageCollect:
+			s.State = collectState(r)
+		case !begun && r.State.Ended():
+			s.State = timeline.Skipped
+		case !begun:
+			s.State = timeline.Waiting
+		case stage == last && r.State == protocol.RunFailed:
+			s.State = timeline.Failed
+		case stage == last && r.State == protocol.RunCanceled:
+			s.State = timeline.Stopped
+		case p.EndedAt == nil && !r.State.Ended():
+			s.State = timeline.Running
+		default:
+			s.State = timeline.Done
+		}
+		if begun && p.StartedAt != nil {
+			s.Took = stageTook(w, r, p)
+			s.Note = stageCounts(w.Theme, p)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// stageTook is how long a stage took, until now while it runs, in whole minutes
+// then, so that the screen moves once a minute.
+func stageTook(w World, r api.Run, p protocol.StageProgress) time.Duration {
+	if p.EndedAt != nil {
+		return p.EndedAt.Sub(*p.StartedAt)
+	}
+	took := or1(r.EndedAt, w.Now).Sub(*p.StartedAt)
+	if took > time.Minute && !r.State.Ended() {
+		return took.Truncate(time.Minute)
+	}
+	return took
+}
+
+func collectState(r api.Run) timeline.State {
+	switch {
+	case collected(r):
+		return timeline.Done
+	case r.State == protocol.RunFailed, r.State == protocol.RunCanceled:
+		return timeline.Skipped
+	default:
+		return timeline.Waiting
+	}
+}
+
+// stageCounts is what came of a stage's tasks.
+func stageCounts(t look.Theme, p protocol.StageProgress) string {
+	if p.Total == 0 {
+		return ""
+	}
+	note := fmt.Sprintf("%d/%d  %s%d %s%d", p.Done, p.Total, t.Done, p.Passed, t.Failed, p.Failed)
+	if p.Timeouts > 0 {
+		note += fmt.Sprintf(" %s%d", t.TimedOut, p.Timeouts)
+	}
+	if p.Errors > 0 {
+		note += fmt.Sprintf(" %s%d", t.Alarm, p.Errors)
+	}
+	return note
+}

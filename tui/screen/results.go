@@ -1,0 +1,202 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/tui/look"
+	"github.com/posttrainarena/arena/tui/nav"
+)
+
+// resultsScreen lists collected results: those that wait for review first, the
+// oldest of them on top.
+type resultsScreen struct {
+	list    List
+	runs    map[string]api.Run
+	known   map[string]measured
+	sources map[string]api.Environment
+}
+
+func newResults() *resultsScreen {
+	return &resultsScreen{list: NewList("result", "team", "author", "challenge")}
+}
+
+// Title is what the tab is about.
+func (s *resultsScreen) Title(World) string { return "Results to review" }
+
+// Needs are the runs, and the results of those that may wait.
+func (s *resultsScreen) Needs(w World) []Key {
+	_, pending := pendingResults(w.Data)
+	keys := append(runsKeys(w.Data), CollectionsQuery().Key)
+	return append(append(keys, boardKeys(w.Data)...), pending...)
+}
+
+// Scopes are those of results and of the list.
+func (s *resultsScreen) Scopes(World) []Scope {
+	if s.list.Typing() {
+		return s.list.Scopes()
+	}
+	return append([]Scope{OnResults}, s.list.Scopes()...)
+}
+
+// Typing reports whether the filter has the focus.
+func (s *resultsScreen) Typing() bool { return s.list.Typing() }
+
+// Update moves the selection and opens the selected result.
+func (s *resultsScreen) Update(w World, msg tea.Msg) tea.Cmd {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.KeyMsg:
+		s.list.Type(msg)
+	case Wheel:
+		s.list.Wheel(msg.Rows)
+	case Click:
+		if s.list.Click(msg.Y - 1) {
+			cmd = s.act(w, Choose)
+		}
+	case Act:
+		switch {
+		case s.list.Do(msg):
+		case msg.Intent == Back:
+			cmd = nav.To(nav.Back{})
+		default:
+			cmd = s.act(w, msg.Intent)
+		}
+	}
+	s.sync(w)
+	return cmd
+}
+
+func (s *resultsScreen) act(w World, i Intent) tea.Cmd {
+	r, ok := s.selected()
+	if !ok {
+		return nil
+	}
+	if i == Choose {
+		i = OpenResult
+	}
+	return actOnRun(w, r, i)
+}
+
+func (s *resultsScreen) selected() (api.Run, bool) {
+	id, _ := s.list.Selected()
+	r, ok := s.runs[id]
+	return r, ok
+}
+
+func (s *resultsScreen) sync(w World) {
+	pending, _ := pendingResults(w.Data)
+	all := slices.DeleteFunc(allRuns(w.Data), func(r api.Run) bool { return !collected(r) })
+	s.sources, s.known = collectionsByID(w.Data), results(w.Data, all)
+	waits := map[string]int{} // place in the queue, counted from 1
+	for i, r := range pending {
+		waits[r.RunID] = i + 1
+	}
+	rank := func(r api.Run) int {
+		if n := waits[r.RunID]; n > 0 {
+			return n
+		}
+		return len(waits) + 1
+	}
+	slices.SortStableFunc(all, func(a, b api.Run) int { return cmp.Compare(rank(a), rank(b)) })
+	s.runs = make(map[string]api.Run, len(all))
+	ids := make([]string, len(all))
+	for i, r := range all {
+		ids[i] = r.RunID
+		if whole, ok := Read(w.Data, RunQuery(r.ChallengeID, r.RunID)); ok && whole.Result != nil {
+			r = whole
+		}
+		s.runs[r.RunID] = r
+	}
+	s.list.Size(w.Height - 2)
+	s.list.Partly(w.Data.Partly(s.Needs(w)))
+	s.list.Set(ids, func(i int) Fields { return s.fields(w, s.runs[ids[i]]) })
+}
+
+func (s *resultsScreen) fields(w World, r api.Run) Fields {
+	named := map[string]string{
+		"result": s.word(w, r), "team": team(s.sources, r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
+	}
+	return Fields{
+		Text:  strings.Join([]string{r.RunID, r.EnvironmentID, s.sources[r.EnvironmentID].Title, named["result"], named["team"], r.Author, r.ChallengeID}, "\n"),
+		Named: named, Age: w.Now.Sub(r.CreatedAt), HasAge: true,
+	}
+}
+
+func (s *resultsScreen) word(w World, r api.Run) string {
+	if m, ok := s.known[r.RunID]; ok {
+		return resultMark(w.Theme, m.verification).word
+	}
+	return "reviewed"
+}
+
+// Subject is the selected result.
+func (s *resultsScreen) Subject(World) Subject {
+	r, ok := s.selected()
+	if !ok {
+		return Subject{}
+	}
+	sub := runSubject(r)
+	if r.Result != nil {
+		sub.What, sub.Value = "result", r.Result
+	}
+	return sub
+}
+
+func resultColumns() []column {
+	return []column{
+		{title: "Review", width: 10},
+		{title: "Run", width: 12},
+		{title: "Team", width: 14, flex: 2},
+		{title: "Collection", width: 18, flex: 3, keep: 2},
+		{title: "Challenge", width: 13, keep: 3},
+		{title: "Before", width: 6, right: true, keep: 1},
+		{title: "After", width: 6, right: true, keep: 1},
+		{title: "Change", width: 15, right: true},
+		{title: "By", width: 12, keep: 1},
+		{title: "Age", width: 4, right: true},
+	}
+}
+
+// View draws the list.
+func (s *resultsScreen) View(w World) string {
+	t, columns := w.Theme, resultColumns()
+	widths := arrange(columns, w.Width-2)
+	rows := []string{"  " + headOf(t, columns, widths)}
+	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string { return rowOf(t, columns, widths, s.cells(w, s.runs[id])) })...)
+	if s.list.Len() == 0 {
+		rows = append(rows, emptyLine(w, runsKeys(w.Data), s.list.Filtered(), "No result yet. A scored run's is collected with s on its row in Runs."))
+	}
+	for len(rows) < w.Height-1 {
+		rows = append(rows, "")
+	}
+	return block(append(rows, s.list.Status(t, w.Width, "result")), w.Height)
+}
+
+func (s *resultsScreen) cells(w World, r api.Run) []cell {
+	t := w.Theme
+	cells := []cell{{t.Done + " reviewed", look.Dim}, text(shortID(r.RunID)), text(team(s.sources, r.EnvironmentID, r.Author)), text(s.sources[r.EnvironmentID].Title), {r.ChallengeID, look.Dim}}
+	age := cell{Ago(w.Now, r.Since), look.Dim}
+	if res := r.Result; res != nil {
+		cells[0] = resultMark(t, res.Verification).cell()
+		if w.Held(r.RunID) {
+			cells[0] = cell{t.Stale + " deciding", look.Warn}
+		}
+		change := fmt.Sprintf("%s %s %s pp", points(res.DeltaPP), t.PlusMinus, fixed(res.StderrPP))
+		if res.Verification == protocol.Pending {
+			age = cell{Ago(w.Now, res.CollectedAt), look.Warn}
+		}
+		return append(cells, text(percent(res.BaselinePassRate)), text(percent(res.AfterPassRate)), cell{change, look.Strong}, cell{deref(res.ReviewedBy), look.Dim}, age)
+	}
+	change := ""
+	if m, ok := s.known[r.RunID]; ok {
+		cells[0], change = resultMark(t, m.verification).cell(), points(m.delta)+" pp"
+	}
+	return append(cells, cell{}, cell{}, text(change), cell{}, age)
+}

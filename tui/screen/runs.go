@@ -1,0 +1,232 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/tui/look"
+	"github.com/posttrainarena/arena/tui/nav"
+)
+
+// runsScreen lists the runs of all challenges.
+type runsScreen struct {
+	list    List
+	runs    map[string]api.Run
+	results map[string]measured
+	sources map[string]api.Environment
+}
+
+func newRuns() *runsScreen {
+	return &runsScreen{list: NewList("state", "team", "author", "challenge", "stage", "result", "class")}
+}
+
+// Title is the tab's name.
+func (s *runsScreen) Title(World) string { return "Runs" }
+
+// Needs are the runs with what is known of their results.
+func (s *runsScreen) Needs(w World) []Key {
+	_, pending := pendingResults(w.Data)
+	keys := append(runsKeys(w.Data), CollectionsQuery().Key)
+	keys = append(keys, boardKeys(w.Data)...)
+	return append(keys, pending...)
+}
+
+// Scopes are those of the list, and of the selected run.
+func (s *runsScreen) Scopes(World) []Scope {
+	if s.list.Typing() {
+		return s.list.Scopes()
+	}
+	return append([]Scope{OnRuns}, s.list.Scopes()...)
+}
+
+// Typing reports whether the filter has the focus.
+func (s *runsScreen) Typing() bool { return s.list.Typing() }
+
+func (s *runsScreen) sync(w World) {
+	all := allRuns(w.Data)
+	s.sources, s.results = collectionsByID(w.Data), results(w.Data, all)
+	s.runs = make(map[string]api.Run, len(all))
+	ids := make([]string, len(all))
+	for i, r := range all {
+		ids[i] = r.RunID
+		s.runs[r.RunID] = r
+	}
+	s.list.Size(w.Height - 2)
+	s.list.Partly(w.Data.Partly(runsKeys(w.Data)))
+	s.list.Set(ids, func(i int) Fields { return s.fields(w, all[i]) })
+}
+
+// fields is what the filter may ask of a run.
+func (s *runsScreen) fields(w World, r api.Run) Fields {
+	named := map[string]string{
+		"state": runMark(w.Theme, r).word, "team": team(s.sources, r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
+		"stage": string(deref(r.Stage)), "result": s.resultWord(w, r), "class": string(deref(r.Fault)),
+	}
+	text := strings.Join([]string{
+		r.RunID, r.EnvironmentID, s.sources[r.EnvironmentID].Title, named["state"], named["team"], named["author"], named["challenge"],
+		named["stage"], named["result"], named["class"], deref(r.Reason), deref(r.AgentID),
+	}, "\n")
+	return Fields{Text: text, Named: named, Age: w.Now.Sub(r.CreatedAt), HasAge: true}
+}
+
+func (s *runsScreen) resultWord(w World, r api.Run) string {
+	m, ok := s.results[r.RunID]
+	switch {
+	case ok:
+		return resultMark(w.Theme, m.verification).word
+	case collected(r):
+		return "collected"
+	case r.State == protocol.RunScored:
+		return "to collect"
+	default:
+		return ""
+	}
+}
+
+// Update moves the selection and acts on the selected run.
+func (s *runsScreen) Update(w World, msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.KeyMsg:
+		s.list.Type(msg)
+	case Wheel:
+		s.list.Wheel(msg.Rows)
+	case Click:
+		if s.list.Click(msg.Y - 1) {
+			return s.act(w, Choose)
+		}
+	case Act:
+		if !s.list.Do(msg) {
+			return s.act(w, msg.Intent)
+		}
+	}
+	s.sync(w)
+	return nil
+}
+
+func (s *runsScreen) act(w World, i Intent) tea.Cmd {
+	if i == Back {
+		return nav.To(nav.Back{})
+	}
+	r, ok := s.selected()
+	if !ok {
+		return nil
+	}
+	return actOnRun(w, r, i)
+}
+
+func (s *runsScreen) selected() (api.Run, bool) {
+	id, _ := s.list.Selected()
+	r, ok := s.runs[id]
+	return r, ok
+}
+
+// Subject is the selected run.
+func (s *runsScreen) Subject(World) Subject {
+	r, ok := s.selected()
+	if !ok {
+		return Subject{What: "runs", Command: []string{"runs"}}
+	}
+	return runSubject(r)
+}
+
+func runColumns() []column {
+	return []column{
+		{title: "State", width: 10},
+		{title: "Run", width: 12},
+		{title: "Team", width: 12, flex: 2},
+		{title: "Collection", width: 18, flex: 3, keep: 3},
+		{title: "Challenge", width: 13, flex: 1, keep: 2},
+		{title: "Stage", width: 9, keep: 5},
+		{title: "Progress, result", width: 18, flex: 2, keep: 6},
+		{title: "Cost", width: 8, right: true, keep: 1},
+		{title: "Age", width: 4, right: true},
+	}
+}
+
+// View draws the list.
+func (s *runsScreen) View(w World) string {
+	t, columns := w.Theme, runColumns()
+	widths := arrange(columns, w.Width-2)
+	rows := []string{"  " + headOf(t, columns, widths)}
+	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
+		return rowOf(t, columns, widths, s.cells(w, s.runs[id]))
+	})...)
+	if s.list.Len() == 0 {
+		rows = append(rows, emptyLine(w, runsKeys(w.Data), s.list.Filtered(), "No run yet. One starts with: arena run --challenge ID --id ENV --execute"))
+	}
+	for len(rows) < w.Height-1 {
+		rows = append(rows, "")
+	}
+	return block(append(rows, s.list.Status(t, w.Width, "run")), w.Height)
+}
+
+func (s *runsScreen) cells(w World, r api.Run) []cell {
+	t := w.Theme
+	cost := r.MaxComputeUSD
+	costTone := look.Dim
+	if r.SettledUSD != nil {
+		cost, costTone = *r.SettledUSD, look.Plain
+	}
+	return []cell{
+		runMark(t, r).cell(),
+		text(shortID(r.RunID)),
+		text(team(s.sources, r.EnvironmentID, r.Author)),
+		text(or(s.sources[r.EnvironmentID].Title, shortID(r.EnvironmentID))),
+		{r.ChallengeID, look.Dim},
+		{string(deref(r.Stage)), look.Dim},
+		s.resultCell(w, r),
+		{dollars(cost), costTone},
+		{Ago(w.Now, r.CreatedAt), look.Dim},
+	}
+}
+
+func (s *runsScreen) resultCell(w World, r api.Run) cell {
+	m, ok := s.results[r.RunID]
+	if !ok {
+		if p := progressCell(w.Theme, r); p.text != "" {
+			return p
+		}
+		if word := s.resultWord(w, r); word != "" {
+			return cell{word, look.Dim}
+		}
+		return cell{sentence(deref(r.Reason)), look.Dim}
+	}
+	k := resultMark(w.Theme, m.verification)
+	return cell{fmt.Sprintf("%s %s %s", k.shape, points(m.delta), k.word), k.tone}
+}
+
+// points is a difference in percentage points.
+func points(pp float64) string { return fmt.Sprintf("%+.1f", pp) }
+
+// progressCell is how far the present stage of a run is.
+func progressCell(t look.Theme, r api.Run) cell {
+	if len(r.Stages) == 0 || r.State.Ended() {
+		return cell{}
+	}
+	p := r.Stages[len(r.Stages)-1]
+	if p.Total == 0 {
+		return cell{}
+	}
+	return cell{fmt.Sprintf("%d/%d  %s%d %s%d", p.Done, p.Total, t.Done, p.Passed, t.Failed, p.Failed), look.Plain}
+}
+
+// emptyLine says why a list shows nothing.
+func emptyLine(w World, keys []Key, filtered bool, none string) string {
+	for _, k := range keys {
+		if st := w.Data.Standing(k); st.Err != nil {
+			return line(w.Theme, w.Width, cell{"  " + sentence(st.Err.Error()), look.Bad})
+		}
+	}
+	switch {
+	case filtered:
+		return line(w.Theme, w.Width, cell{"  Nothing matches the filter. esc clears it.", look.Dim})
+	case w.Data.Asking(keys...):
+		return line(w.Theme, w.Width, cell{"  Asking the arena" + w.Theme.Ellipsis, look.Dim})
+	default:
+		return line(w.Theme, w.Width, cell{"  " + none, look.Dim})
+	}
+}

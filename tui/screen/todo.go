@@ -1,0 +1,134 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/tui/look"
+	"github.com/posttrainarena/arena/tui/nav"
+)
+
+// todo is something that waits for a person.
+type todo struct {
+	id    string
+	rank  int // the lower, the more it hurts to wait
+	mark  mark
+	what  string
+	why   string
+	since time.Time
+	route nav.Route
+	run   api.Run // the run that it is about; zero for none
+}
+
+// How long things may take before a person should look.
+const (
+	failedFor    = 72 * time.Hour   // a platform's failure is shown this long
+	queuedFor    = 15 * time.Minute // a job usually begins sooner
+	stalledTimes = 2                // a stage that takes so many times the median is stalled
+	stalledLeast = 20 * time.Minute
+)
+
+// todos is the queue of what needs a person, the most pressing first, and of one
+// kind the oldest first.
+func todos(w World) []todo {
+	var all []todo
+	sources := collectionsByID(w.Data)
+	if st := w.Data.Standing(ReadyQuery().Key); st.Age == Lost && w.Data.Link().Up {
+		all = append(all, todo{id: "ready", rank: 0, mark: mark{w.Theme.Alarm, "arena", look.Bad}, what: "The arena takes no writes", why: sentence(st.Err.Error()), since: w.Data.Link().Since})
+	}
+	pending, _ := pendingResults(w.Data)
+	for _, r := range pending {
+		all = append(all, todo{
+			id: "review:" + r.RunID, rank: 1, mark: mark{w.Theme.Pending, "review", look.Warn},
+			what: fmt.Sprintf("%s %s %s %s pp", w.Theme.Delta, points(r.Result.DeltaPP), w.Theme.PlusMinus, fixed(r.Result.StderrPP)),
+			why:  team(sources, r.EnvironmentID, r.Author) + " on " + r.ChallengeID, since: r.Result.CollectedAt,
+			route: nav.Route{Place: nav.Review, Challenge: r.ChallengeID, Run: r.RunID}, run: r,
+		})
+	}
+	newest := map[string]bool{}
+	for _, r := range allRuns(w.Data) {
+		pair := r.ChallengeID + " " + r.EnvironmentID
+		if t, ok := runTodo(w, r, !newest[pair]); ok {
+			t.why = or(t.why, team(sources, r.EnvironmentID, r.Author)+" on "+r.ChallengeID)
+			all = append(all, t)
+		}
+		newest[pair] = true
+	}
+	all = append(all, challengeTodos(w)...)
+	slices.SortStableFunc(all, func(a, b todo) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), a.since.Compare(b.since), cmp.Compare(a.id, b.id))
+	})
+	return all
+}
+
+// fixed is a number with one place.
+func fixed(f float64) string { return fmt.Sprintf("%.1f", f) }
+
+// runTodo says what a run needs of a person. A failure needs nothing any more
+// once the collection ran again.
+func runTodo(w World, r api.Run, newest bool) (todo, bool) {
+	t := todo{id: "run:" + r.RunID, since: r.Since, route: nav.Route{Place: nav.Run, Challenge: r.ChallengeID, Run: r.RunID}, run: r}
+	switch {
+	case r.UnreachableSince != nil && !r.State.Ended():
+		t.rank, t.mark, t.what, t.since = 2, mark{w.Theme.Alarm, "silent", look.Bad}, "The provider does not answer", *r.UnreachableSince
+	case r.State == protocol.RunScored && !collected(r):
+		t.rank, t.mark, t.what = 4, mark{w.Theme.Done, "collect", look.Warn}, "Scored, to be collected"
+	case r.State == protocol.RunQueued && w.Now.Sub(r.Since) > queuedFor:
+		t.rank, t.mark, t.what = 3, mark{w.Theme.Waiting, "queued", look.Warn}, or(sentence(deref(r.BlockedBy)), "Queued, not begun")
+	case r.State == protocol.RunRunning && stalled(w, r) != "":
+		t.rank, t.mark, t.what = 3, mark{w.Theme.Stale, "stalled", look.Warn}, stalled(w, r)
+	case r.State == protocol.RunFailed && r.PlatformFault && newest && w.Now.Sub(r.Since) < failedFor:
+		t.rank, t.mark, t.what, t.why = 5, mark{w.Theme.Alarm, "failed", look.Bad}, "Failed on the platform", sentence(deref(r.Reason))
+	default:
+		return t, false
+	}
+	return t, true
+}
+
+// stalled says that a run's stage takes much longer than it does in other runs,
+// empty when it does not.
+func stalled(w World, r api.Run) string {
+	if len(r.Stages) == 0 {
+		return ""
+	}
+	s := r.Stages[len(r.Stages)-1]
+	usual := medianStages(w.Data, r.ChallengeID)[s.Stage]
+	if s.StartedAt == nil || s.EndedAt != nil || usual == 0 {
+		return ""
+	}
+	if took := w.Now.Sub(*s.StartedAt); took > stalledLeast && took > stalledTimes*usual {
+		return fmt.Sprintf("%s takes %s, usually %s", s.Stage, coarse(took), coarse(usual))
+	}
+	return ""
+}
+
+// challengeTodos are open challenges that take no runs although nobody paused
+// them and no run is in the way.
+func challengeTodos(w World) []todo {
+	var all []todo
+	for _, c := range challenges(w.Data) {
+		if c.Status != protocol.StatusOpen || c.Health == nil || c.Health.AcceptingRuns || c.RunsPaused != nil || c.Health.ActiveRun != nil {
+			continue
+		}
+		all = append(all, todo{
+			id: "challenge:" + c.ID, rank: 6, mark: mark{w.Theme.Stopped, "closed", look.Warn}, what: c.ID + " takes no runs",
+			why: sentence(deref(c.Health.Reason)), route: nav.Route{Place: nav.Leaderboard, Challenge: c.ID},
+		})
+	}
+	return all
+}
+
+// cells draws a todo in columns.
+func (t todo) cells(w World) []cell {
+	return []cell{t.mark.cell(), {t.what, look.Plain}, {t.why, look.Dim}, {shortID(t.run.RunID), look.Dim}, {Ago(w.Now, t.since), look.Dim}}
+}
+
+func todoColumns() []column {
+	return []column{
+		{width: 9}, {width: 19, flex: 2}, {width: 16, flex: 3}, {width: 12, keep: 1}, {width: 4, right: true},
+	}
+}
