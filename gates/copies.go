@@ -27,16 +27,16 @@ type fingerprint struct {
 	whole   [sha256.Size]byte
 	letters int
 	lines   map[string]bool
-	data    bool // compared as a whole only
+	code    bool // without comments; data is compared as a whole only, because no part of it says what the rest is
 }
 
-// newFingerprint reduces a file. Data has no comments, and no part of it says what the rest is.
-func newFingerprint(name string, content []byte) fingerprint {
-	f := fingerprint{path: name, lines: map[string]bool{}, data: !codeFile(name)}
+// newFingerprint reduces a file, as program text or as data.
+func newFingerprint(name string, content []byte, code bool) fingerprint {
+	f := fingerprint{path: name, lines: map[string]bool{}, code: code}
 	h := sha256.New()
 	for line := range bytes.Lines(content) {
 		text := strings.Join(strings.Fields(string(line)), " ")
-		if text == "" || !f.data && comment(text) {
+		if text == "" || code && comment(text) {
 			continue
 		}
 		f.letters += len(text)
@@ -53,14 +53,14 @@ func comment(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "set -")
 }
 
-// in says how a file of the image holds this one: "" when it does not.
+// in says how a file of the image, reduced in the same way, holds this one: "" when it does not.
 func (f fingerprint) in(other fingerprint) string {
 	switch {
 	case f.letters < minSame || other.letters == 0:
 		return ""
 	case f.whole == other.whole:
 		return "the same content as"
-	case f.data || len(f.lines) < minLines || f.letters < minLetters:
+	case !f.code || len(f.lines) < minLines || f.letters < minLetters:
 		return ""
 	}
 	shared := 0
@@ -84,7 +84,7 @@ func (s *subject) fingerprints(dir string, keep func(task.Entry) bool) []fingerp
 		}
 		// A file that cannot be read is the business of the rule that needs it.
 		if content, err := s.ReadText(e.Path); err == nil {
-			all = append(all, newFingerprint(e.Path, content))
+			all = append(all, newFingerprint(e.Path, content, codeFile(e.Path)))
 		}
 	}
 	return all

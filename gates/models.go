@@ -166,18 +166,22 @@ func (s *subject) prompted() *mentions {
 	return s.models.prompt
 }
 
-// file reports whether the prompt names a file: by its base name, by that without its ending if it is a word of some
-// length, or by the directory it is in, unless that is where everything is.
-func (m *mentions) file(name string) bool {
+// file reports whether the prompt names a file or the directory it is in.
+func (m *mentions) file(name string) bool { return m.named(name) || m.dir(path.Dir(name)) }
+
+// named reports whether the prompt names a file itself: by its base name, or by that without its ending. A plain word
+// is no such name, because the prompt may use it in its own sense.
+func (m *mentions) named(name string) bool {
 	base := path.Base(name)
-	if m.word(base) {
-		return true
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	if base == strings.ToLower(base) && !peculiar(base) {
+		return m.word("/" + base)
 	}
-	if stem := strings.TrimSuffix(base, path.Ext(base)); len(stem) >= 6 && m.word(stem) {
-		return true
-	}
-	return m.dir(path.Dir(name))
+	return m.word(base) || len(stem) >= 6 && peculiar(stem) && m.word(stem)
 }
+
+// peculiar reports whether a name cannot be a word of a sentence.
+func peculiar(name string) bool { return strings.ContainsAny(name, "_-.0123456789") }
 
 // dir reports whether the prompt names a directory or one above it. Those in which every file of an image is do not
 // count.
@@ -216,7 +220,7 @@ func (m *mentions) word(text string) bool {
 			return false
 		}
 		end := from + i + len(text)
-		if !continuesWord(m.text, from+i-1) && (!continuesWord(m.text, end) || strings.HasSuffix(text, "/")) {
+		if (!continuesWord(m.text, from+i-1) || text[0] == '/') && (!continuesWord(m.text, end) || strings.HasSuffix(text, "/")) {
 			return true
 		}
 		from += i + 1

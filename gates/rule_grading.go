@@ -105,14 +105,17 @@ func gradingData(_ *batch, s *subject) []report.Finding {
 	var found []report.Finding
 	for _, target := range slices.Sorted(maps.Keys(first)) {
 		line, made := built[target]
-		if !made || s.prompted().file(target) || s.leaked[target] {
+		if !made || s.leaked[target] || s.prompted().named(target) {
 			continue
 		}
 		r := first[target]
 		code, what := "unmentioned-grading-data", "grading data"
-		if keyLike(target) {
+		switch {
+		case keyLike(target):
 			code, what = "answer-key-in-image", "an answer key"
 			s.leaked[target] = true
+		case s.prompted().dir(path.Dir(target)):
+			continue // among the inputs that the prompt speaks of
 		}
 		found = append(found, s.finding(code, r.path, r.line,
 			fmt.Sprintf("the verifier reads %s, %s that line %d of the Dockerfile puts into the image and the prompt never mentions", target, what, line)))

@@ -83,18 +83,15 @@ func (s *subject) leaksOfRoot() []report.Finding {
 // leak judges one file of the image.
 func (s *subject) leak(f image.Placed, solution, verifier []fingerprint) (code, message string) {
 	if content, err := f.Content(); err == nil {
-		name := f.Source
-		if name == "" {
-			name = f.Target
-		}
-		here := newFingerprint(name, content)
+		// What a copy is called says nothing about what it is.
+		as := map[bool]fingerprint{true: newFingerprint(f.Target, content, true), false: newFingerprint(f.Target, content, false)}
 		for _, part := range solution {
-			if how := part.in(here); how != "" {
+			if how := part.in(as[part.code]); how != "" {
 				return "oracle-in-image", fmt.Sprintf("the image gets %s, which has %s %s", place(f), how, part.path)
 			}
 		}
 		for _, part := range verifier {
-			if how := part.in(here); how != "" {
+			if how := part.in(as[part.code]); how != "" {
 				return "verifier-in-image", fmt.Sprintf("the image gets %s, which has %s %s", place(f), how, part.path)
 			}
 		}
@@ -118,7 +115,7 @@ func suspiciousNames(_ *batch, s *subject) []report.Finding {
 	var found []report.Finding
 	for _, f := range s.visible() {
 		name := f.Source
-		if name == "" || s.leaked[f.Target] || s.prompted().file(f.Target) || s.prompted().file("/"+name) {
+		if name == "" || s.leaked[f.Target] || s.prompted().named(f.Target) || s.prompted().named(name) {
 			continue
 		}
 		switch {

@@ -29,8 +29,12 @@ func newDialog(t look.Theme, ask nav.Ask) *dialog {
 	if ask.Danger {
 		focused = look.Bad
 	}
+	keep := ask.Keep
+	if keep == "" {
+		keep = "Cancel"
+	}
 	return &dialog{then: ask.Then, confirm: confirm.New(
-		confirm.Question{Title: ask.Title, Object: ask.Object, Effect: ask.Effect, Cost: ask.Cost, Accept: ask.Do, Refuse: "Cancel", Word: ask.Word},
+		confirm.Question{Title: ask.Title, Object: ask.Object, Effect: ask.Effect, Cost: ask.Cost, Accept: ask.Do, Refuse: keep, Word: ask.Word},
 		confirm.WithASCII(t.ASCII()), confirm.WithStyles(confirm.Styles{
 			Border: t.Style(look.Faint), Title: t.Style(look.Strong), Object: t.Style(look.Plain), Effect: t.Style(look.Plain), Cost: t.Style(look.Warn),
 			Button: t.Style(look.Dim), Focused: t.Style(focused).Reverse(true), Disabled: t.Style(look.Faint), Hint: t.Style(look.Dim),

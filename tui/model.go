@@ -125,6 +125,14 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 	return m, tea.Batch(cmd, m.sweep())
 }
 
+// Err is the crash that ended the dashboard, nil for none.
+func (m *Model) Err() error {
+	if m.crash == nil {
+		return nil
+	}
+	return *m.crash
+}
+
 func (m *Model) fail(c screen.Crash) {
 	if m.crash == nil {
 		m.crash = &c

@@ -17,9 +17,9 @@ import (
 	"github.com/posttrainarena/arena/protocol/jobs/local"
 )
 
-// openProviders opens the providers that open challenges run on and those whose
-// runs still go on. A challenge that needs one which this version does not have
-// keeps the arena from starting, unless its runs are paused anyway.
+// openProviders opens the providers that challenges which take runs need, and
+// those whose runs still go on. One that cannot be opened keeps the arena from
+// starting: it would only refuse every launch later.
 func openProviders(ctx context.Context, cfg configs.Config, runs arena.Reader, challenges []protocol.Challenge, o nodeOptions) (map[string]jobs.Provider, error) {
 	needed := map[string]string{} // name → by whom
 	live, _, err := runs.Runs(ctx, protocol.RunFilter{Live: true}, protocol.Page{Limit: protocol.MaxPage})
@@ -30,7 +30,7 @@ func openProviders(ctx context.Context, cfg configs.Config, runs arena.Reader, c
 		needed[run.Provider] = "the run " + run.ID + ", which goes on there,"
 	}
 	for _, c := range challenges {
-		if c.Status == protocol.StatusOpen && (c.RunsPaused == "" || c.Compute.Provider != compose.ProviderHuggingFace) {
+		if c.AcceptsRuns() == nil {
 			needed[c.Compute.Provider] = fmt.Sprintf("the challenge %s (compute.provider in challenges/%s.toml, else providers.default in arena.toml)", c.ID, c.ID)
 		}
 	}

@@ -127,7 +127,11 @@ func bans() []ban {
 // read the process, each with its reason.
 func processEdges() map[string]string {
 	return map[string]string{
-		"protocol/server time.Now": "deadlines of connections are the system's own time",
+		"protocol/server time.Now":        "deadlines of connections are the system's own time",
+		"tui/tuitest time.Now":            "the test helper that plays the program's loop waits for real commands",
+		"tui/tuitest time.Until":          "the test helper that plays the program's loop waits for real commands",
+		"tui/tuitest os.Getenv":           "ARENA_UPDATE rewrites golden files",
+		"tui/widget/widgettest os.Getenv": "ARENA_UPDATE rewrites golden files",
 	}
 }
 

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"strings"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -48,8 +50,15 @@ func (in *interp) declClause(s *syntax.Stmt, cmd *syntax.DeclClause, st *state) 
 		words = append(words, assignWords(a)...)
 	}
 	before := len(in.checks)
+	exports := cmd.Variant.Value == "export"
+	for _, a := range cmd.Args {
+		exports = exports || a.Name == nil && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "x")
+	}
 	results := in.each(in.substitutions(words, st), func(st *state) []*state {
 		for _, a := range cmd.Args {
+			if a.Name != nil && exports {
+				st.export = st.export.with(a.Name.Value, true)
+			}
 			if a.Name == nil || a.Naked && a.Value == nil {
 				if a.Name != nil && cmd.Variant.Value == "local" {
 					st.shadow(a.Name.Value)

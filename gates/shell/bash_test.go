@@ -32,7 +32,7 @@ func TestAgainstBash(t *testing.T) {
 	world := newWorld(t, bash)
 	scripts, runs := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
-		if scripts == 40 {
+		if scripts == 3000 {
 			return
 		}
 		scripts++

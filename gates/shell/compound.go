@@ -28,16 +28,14 @@ func (in *interp) ifClause(cmd *syntax.IfClause, states []*state) []*state {
 	if len(ok) > 0 {
 		out = append(out, in.branch(open, g, func() []*state { return in.stmts(cmd.Then, ok) })...)
 	}
-	if len(failed) > 0 {
-		for _, st := range failed {
-			st.status = success()
-		}
-		if cmd.Else != nil {
-			failed = in.branch(open, g, func() []*state { return in.ifClause(cmd.Else, failed) })
-		}
-		out = append(out, failed...)
+	if len(failed) > 0 && cmd.Else != nil {
+		// The branch still sees the status of the condition in $?.
+		return append(out, in.branch(open, g, func() []*state { return in.ifClause(cmd.Else, failed) })...)
 	}
-	return out
+	for _, st := range failed {
+		st.status = success()
+	}
+	return append(out, failed...)
 }
 
 // enterLoop says how often the body of a loop with an unknown number of rounds

@@ -228,6 +228,10 @@ func (in *interp) inlineShell(st *state, c call, code value, params []value, lin
 	return in.subshell([]*state{st}, func(sub []*state) []*state {
 		return in.each(sub, func(st *state) []*state {
 			st.params, st.errexit, st.pipefail = append([]value{}, params...), strings.Contains(options, "e"), false
+			st.vars, st.funcs = st.inherited(), nil
+			for _, v := range c.env {
+				st.set(v.Name, value{Word: v.Value})
+			}
 			return in.nested(st, f, c)
 		})
 	})

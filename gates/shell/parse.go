@@ -65,6 +65,7 @@ type SyntaxError struct {
 	Message      string // what the parser expected
 }
 
+// Error says where the script cannot be parsed, and why.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 }

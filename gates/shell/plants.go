@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // plants finds what lets the agent's files take part in the verdict. A file that
 // the script itself has put in place before is not the agent's.
@@ -30,6 +33,12 @@ func plants(commands []Command) []Plant {
 }
 
 func (c Command) plants() []Plant {
+	if c.Name == "source" || c.Name == "." {
+		if w, ok := c.Program(); ok && AgentWritable(w.Text) && !activates(w.Text) {
+			return []Plant{{Kind: PlantProgram, Path: w.Text}}
+		}
+		return nil
+	}
 	if c.kind() != kindRunner && c.kind() != kindProgram {
 		return nil
 	}
@@ -53,6 +62,17 @@ func (c Command) plants() []Plant {
 		}
 	}
 	return append(out, c.pytestPlants(len(out) > 0)...)
+}
+
+// activates says whether a sourced file is one that an installer leaves behind to
+// be sourced; those that matter have put something into PATH, which the tests use
+// anyway.
+func activates(p string) bool {
+	switch path.Base(p) {
+	case "activate", "env", "nvm.sh", "conda.sh", "setup.bash", ".bashrc", ".profile", ".bash_profile", "sdkman-init.sh":
+		return true
+	}
+	return false
 }
 
 // searchPath finds agent-writable places in a variable such as PYTHONPATH.

@@ -71,31 +71,46 @@ func (in *interp) record(st *state, c call, out value) Command {
 }
 
 func (in *interp) add(cmd Command) {
-	var b strings.Builder
-	b.WriteString(itoa(cmd.Offset) + "\x00" + cmd.Path.Text + "\x00" + cmd.Dir.Text)
-	for _, a := range cmd.Args {
-		b.WriteString("\x00" + a.Text)
-	}
-	for _, w := range cmd.Writes {
-		b.WriteString("\x01" + w.Path.Text + "\x00" + w.Data.Text)
-	}
-	if cmd.Stdin != nil {
-		b.WriteString("\x02" + cmd.Stdin.Text)
-	}
-	key := b.String()
-	in.work += len(key)
-	if i, ok := in.seen[key]; ok {
-		if cmd.Guard == "" {
-			in.trace.Commands[i].Guard, in.trace.Commands[i].Probe = "", false
+	for _, i := range in.seen[cmd.Offset] {
+		known := &in.trace.Commands[i]
+		in.work += 1 + len(known.Args)
+		if known.same(cmd) {
+			if cmd.Guard == "" {
+				known.Guard, known.Probe = "", false
+			}
+			return
 		}
-		return
 	}
 	if len(in.trace.Commands) >= maxCommands {
 		in.trace.Truncated = true
 		return
 	}
-	in.seen[key] = len(in.trace.Commands)
+	in.work += cmd.size()
+	in.seen[cmd.Offset] = append(in.seen[cmd.Offset], len(in.trace.Commands))
 	in.trace.Commands = append(in.trace.Commands, cmd)
+}
+
+// same says whether two commands at one place differ at most in their guards.
+func (c Command) same(o Command) bool {
+	if (c.Stdin == nil) != (o.Stdin == nil) || c.Stdin != nil && *c.Stdin != *o.Stdin {
+		return false
+	}
+	return c.Path == o.Path && c.Dir == o.Dir && c.Launcher == o.Launcher && slices.Equal(c.Args, o.Args) && slices.Equal(c.Writes, o.Writes) && slices.Equal(c.Env, o.Env)
+}
+
+// size is what keeping a command costs.
+func (c Command) size() int {
+	n := len(c.Path.Text) + len(c.Dir.Text)
+	for _, a := range c.Args {
+		n += len(a.Text)
+	}
+	for _, w := range c.Writes {
+		n += len(w.Path.Text) + len(w.Data.Text)
+	}
+	if c.Stdin != nil {
+		n += len(c.Stdin.Text)
+	}
+	return n
 }
 
 // writes lists the files that the output redirections of a call write.

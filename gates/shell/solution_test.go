@@ -160,6 +160,7 @@ func TestFollow(t *testing.T) {
 			"1 /w$ a x", "2 /w$ b", "3 /w$ c", "4 /w$ d", "5 /w$ e", "6 /w$ find .", "6 /w$ f",
 		}},
 		{"shells in shells", "bash -euc 'cd /x; a \"$1\"' sh one\nsu me -c 'b'\nsh -c \"$UNKNOWN\"\n", []string{"1 /w$ cd /x", "1 /x$ a one", "2 /w$ b", "3 /w$ sh -c $UNKNOWN"}},
+		{"a shell inherits what is exported", "A=1; export B=2; C=3; export C; f() { g; }\nD=4 bash -c 'a \"$A$B$C$D\"; f'\n", []string{"1 /w$ export", "1 /w$ export", "2 /w$ a $A234", "2 /w$ f"}},
 		{"exec ends the script", "exec a\nb\n", []string{"1 /w$ a"}},
 		{"recursion stops", "f() { a; f; }\nf\n", []string{"1 /w$ a"}},
 		{"here-documents", "a <<EOF\nx $HOME\nEOF\nb <<< word\n", []string{"1 /w$ a", "4 /w$ b"}},

@@ -33,6 +33,7 @@ type state struct {
 	files  table[value] // contents of small files, and of the reward
 	funcs  table[*function]
 	traps  table[*function]
+	export table[bool]     // names of the variables that other programs see
 	frames []table[*value] // values that "local" hides, innermost call last
 
 	errexit, pipefail bool
@@ -147,6 +148,17 @@ func (st *state) set(name string, v value) {
 	st.vars = st.vars.with(name, v)
 }
 
+// inherited returns the variables that a shell started as a program sees.
+func (st *state) inherited() table[value] {
+	var out table[value]
+	for _, e := range st.vars {
+		if _, ok := st.export.get(e.name); ok {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // shadow remembers the value of a variable that becomes local to a function.
 func (st *state) shadow(name string) {
 	last := len(st.frames) - 1
@@ -180,6 +192,7 @@ func (st *state) leaveFunction() {
 // key is a text that two states share only if they behave alike from here on.
 func (st *state) key() string {
 	var b strings.Builder
+	b.Grow(256)
 	for _, t := range []table[value]{st.vars, st.files} {
 		writeTable(&b, t)
 	}
@@ -191,6 +204,9 @@ func (st *state) key() string {
 	}
 	st.dir.key(&b)
 	st.status.key(&b)
+	for _, e := range st.export {
+		b.WriteString(e.name + ",")
+	}
 	for _, t := range []table[*function]{st.funcs, st.traps} {
 		for _, e := range t {
 			b.WriteString(e.name + " " + itoa(e.v.offset()) + ",")

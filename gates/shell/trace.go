@@ -80,7 +80,7 @@ func run(script []byte, opts Options) (*interp, []*state, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	in := &interp{opts: opts, text: t, seen: map[string]int{}, pythons: map[string]*python{}, maxWork: MaxWork + workPerByte*len(script)}
+	in := &interp{opts: opts, text: t, seen: map[int][]int{}, pythons: map[string]*python{}, maxWork: MaxWork + workPerByte*len(script)}
 	if opts.MaxWork > 0 {
 		in.maxWork = min(in.maxWork, opts.MaxWork)
 	}
@@ -92,6 +92,7 @@ func run(script []byte, opts Options) (*interp, []*state, error) {
 	}
 	for name, v := range opts.Env {
 		st.set(name, str(v))
+		st.export = st.export.with(name, true)
 	}
 	st.errexit = shebangErrexit(shebang(t.src))
 	states := in.stmts(file.Stmts, []*state{st})
@@ -105,7 +106,7 @@ type interp struct {
 	text  *text
 	trace Trace
 
-	seen      map[string]int     // command key → index in trace.Commands
+	seen      map[int][]int      // indexes in trace.Commands by offset
 	pythons   map[string]*python // inline code that has been read, by code, arguments and environment
 	exits     map[Exit]bool
 	rewards   []RewardWrite

@@ -8,6 +8,6 @@ import "context"
 // moves when they move it. It returns nil when the run has ended, and otherwise
 // why it could not be followed further.
 func (s *Service) Follow(ctx context.Context, runID string) error {
-	_, err := s.watchOnce(ctx, runID)
+	_, err := s.watchOnce(ctx, runID, false)
 	return err
 }

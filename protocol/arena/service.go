@@ -115,7 +115,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	s.sealedIndex = overlap.NewIndex(suites)
 	s.redactor = joblog.NewRedactor(sealedNames)
-	s.watchers.running, s.watchers.retries = map[string]bool{}, map[string]time.Time{}
+	s.watchers.running, s.watchers.retries, s.watchers.streams = map[string]bool{}, map[string]time.Time{}, map[string]chan struct{}{}
 	s.validations = quota{what: "validations", perHour: cfg.PerHour.Validations}
 	s.messages = quota{what: "messages", perHour: cfg.PerHour.Messages}
 	return s, nil
@@ -159,9 +159,10 @@ type watchers struct {
 	mu      sync.Mutex
 	running map[string]bool
 	wg      sync.WaitGroup
-	ctx     context.Context      // of Watch; nil before it
-	tick    time.Time            // when the reconciler looks at every live run again
-	retries map[string]time.Time // when watchers that could not reach a provider try again, by run
+	ctx     context.Context          // of Watch; nil before it
+	streams map[string]chan struct{} // logs that are being read, by run; closed to cut one off
+	tick    time.Time                // when the reconciler looks at every live run again
+	retries map[string]time.Time     // when watchers that could not reach a provider try again, by run
 }
 
 // start runs f for a run unless that run is followed already or Watch has not

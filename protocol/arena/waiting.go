@@ -2,6 +2,7 @@ package arena
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/posttrainarena/arena/protocol"
@@ -21,9 +22,13 @@ func (s *Service) Waiting(r protocol.Run) *protocol.Waiting {
 // provider is away, or the connection is dead.
 const quiet = time.Minute
 
+// errJobOver is why a watcher stops to wait for the log of a job that has ended.
+var errJobOver = errors.New("the job has ended although its log has not")
+
 // probe asks the provider about a job that has been quiet, and records whether it
-// answers and what it calls the job's state. How a job ended is for its watcher
-// to find out, with its log.
+// answers and what it calls the job's state. When the job has ended, the stream
+// on which its watcher still waits is dead: the watcher begins again where it
+// is, and finds out itself how the job ended.
 func (s *Service) probe(ctx context.Context, run protocol.Run) {
 	last := run.Since
 	for _, at := range []*time.Time{run.StartedAt, run.Progress.LastLineAt} {
@@ -46,12 +51,36 @@ func (s *Service) probe(ctx context.Context, run protocol.Run) {
 		err = s.Store.Unreachable(ctx, run.ID, nil)
 		s.events.wake()
 	}
-	if err == nil && !job.Status.Ended() && string(job.Status) != run.JobStatus {
+	switch {
+	case err != nil:
+	case job.Status.Ended():
+		s.watchers.cut(run.ID)
+	case string(job.Status) != run.JobStatus:
 		_, err = s.Store.AppendLog(ctx, run.ID, protocol.LogBatch{Status: string(job.Status)})
 		s.events.wake()
 	}
 	if err != nil {
 		s.Logger.Warn("could not record what the provider says of a job", "run", run.ID, "error", err)
+	}
+}
+
+// reading says that the watcher of a run begins to read its job's log. The
+// channel is closed when it should not wait for more.
+func (w *watchers) reading(run string) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	over := make(chan struct{})
+	w.streams[run] = over
+	return over
+}
+
+// cut ends the reading of a run's log, if it goes on.
+func (w *watchers) cut(run string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if over, ok := w.streams[run]; ok {
+		close(over)
+		delete(w.streams, run)
 	}
 }
 

@@ -27,9 +27,10 @@ const maxRetry = time.Minute
 // does not answer is a condition of the run, never a failure: the watcher tries
 // again for as long as it takes.
 func (s *Service) watch(ctx context.Context, runID string) {
-	pause := s.Timing.Retry
+	pause, over := s.Timing.Retry, false
 	for ctx.Err() == nil {
-		answered, err := s.watchOnce(ctx, runID)
+		answered, err := s.watchOnce(ctx, runID, over)
+		over = errors.Is(err, errJobOver)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -50,9 +51,10 @@ func (s *Service) watch(ctx context.Context, runID string) {
 	}
 }
 
-// watchOnce follows the job from where the stored log ends. A nil error means
-// that the run has ended. The boolean says that the provider answered.
-func (s *Service) watchOnce(ctx context.Context, runID string) (answered bool, err error) {
+// watchOnce follows the job from where the stored log ends; of one that is known
+// to be over, only as long as lines keep coming. A nil error means that the run
+// has ended. The boolean says that the provider answered.
+func (s *Service) watchOnce(ctx context.Context, runID string, over bool) (answered bool, err error) {
 	run, err := s.Run(ctx, runID)
 	if err != nil || run.State.Ended() {
 		return false, err
@@ -76,9 +78,9 @@ func (s *Service) watchOnce(ctx context.Context, runID string) (answered bool, e
 	if err != nil {
 		return false, err
 	}
-	f := &follower{service: s, run: run, fold: fold}
+	f := &follower{service: s, run: run, fold: fold, over: over}
 	if err := f.readLog(ctx, provider); err != nil {
-		return f.stored > 0, err
+		return f.stored > 0 || errors.Is(err, errJobOver), err
 	}
 	job, err := s.inspect(ctx, provider, run)
 	switch {
@@ -202,6 +204,7 @@ type follower struct {
 	fold    *folding
 	pending []jobs.Line // taken and not stored yet
 	stored  int         // lines stored by this follower
+	over    bool        // the job has ended, so its log must soon
 }
 
 // readLog stores the job's lines as they come, until the job's log ends. Lines
@@ -220,8 +223,13 @@ func (f *follower) readLog(ctx context.Context, provider jobs.Provider) error {
 		for range lines { //nolint:revive // drained so that the pump can end
 		}
 	}()
-	var flush <-chan time.Time
+	cut := f.service.watchers.reading(f.run.ID)
+	defer f.service.watchers.cut(f.run.ID)
+	var flush, idle <-chan time.Time
 	for {
+		if f.over { // known already, so nobody needs to say it again
+			cut, idle = nil, time.After(f.service.Timing.ProviderCall)
+		}
 		held := 0
 		select {
 		case line, open := <-lines:
@@ -237,6 +245,10 @@ func (f *follower) readLog(ctx context.Context, provider jobs.Provider) error {
 			}
 			held = logHeld
 		case <-flush:
+		case <-cut:
+			return errors.Join(f.flush(ctx, 0), errJobOver)
+		case <-idle: // a second stream that goes nowhere: what there is has to do
+			return f.flush(ctx, 0)
 		}
 		flush = nil
 		if err := f.flush(ctx, held); err != nil {

@@ -70,7 +70,8 @@ type options struct {
 	simulated simulated.Options
 	service   arena.Config
 	server    server.Options
-	limits    task.Limits // of an upload
+	limits    task.Limits   // of an upload
+	provider  jobs.Provider // stands in for the simulated one; nil does not
 }
 
 // fast plays a job in a second, so that a test can see the end of one.
@@ -133,6 +134,9 @@ func (s *site) assemble(o options) {
 	s.store = must(store.Open(t.Context(), store.Options{Dir: filepath.Join(s.dir, "data"), Now: time.Now}))(t)
 	s.provider = must(simulated.Open(o.simulated))(t)
 	o.service.Store, o.service.Providers = s.store, map[string]jobs.Provider{simulated.Name: s.provider}
+	if o.provider != nil {
+		o.service.Providers[simulated.Name] = o.provider
+	}
 	s.service = must(arena.New(o.service))(t)
 	o.server.Service = s.service
 	if o.server.Receive == nil {

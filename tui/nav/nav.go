@@ -81,6 +81,7 @@ type Ask struct {
 	Effect string // what will happen, in a sentence or two
 	Cost   string // what it costs; empty when it costs nothing
 	Do     string // what the button says, such as "Cancel the run"
+	Keep   string // what the other says; empty is "Cancel"
 	Word   string // must be typed first; empty when enter is enough
 	Danger bool
 	Then   tea.Cmd // runs once, when the person agrees

@@ -73,7 +73,7 @@ func askCancel(w World, r api.Run) tea.Cmd {
 	}
 	of := collectionsByID(w.Data)
 	ask := nav.Ask{
-		Title: "Cancel this run?", Do: "Cancel the run", Danger: true,
+		Title: "Cancel this run?", Do: "Cancel the run", Keep: "Keep it running", Danger: true,
 		Object: r.RunID + " of " + team(of, r.EnvironmentID, r.Author) + " on " + r.ChallengeID,
 		Effect: "The provider is asked to stop the job. It gives no result, and its collection may run again.",
 		Cost:   "What ran is billed, at most the reserved " + dollars(r.MaxComputeUSD) + ".",

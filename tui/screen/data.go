@@ -207,6 +207,9 @@ func (d *Data) Accept(m Loaded) bool {
 	}
 	e.asking, e.tried, e.err = 0, m.At, m.Err
 	d.heard(m.Err, m.At)
+	if m.Key == WhoamiQuery().Key && protocol.AsError(m.Err).Kind == protocol.KindSignedOut {
+		e.value = nil // who is signed out has no rights left over
+	}
 	if m.Err == nil {
 		e.value, e.at = m.Value, m.At
 		e.version++

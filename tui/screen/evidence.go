@@ -217,7 +217,8 @@ func useful(d *Data, r api.Run) (evidence, bool) {
 }
 
 // draftNote is a factual note for a decision, from what was checked. A person
-// edits it, or confirms it as it stands.
+// edits it, or confirms it as it stands. It is empty for a rejection that nothing
+// in the evidence speaks for: its reason is known to that person only.
 func draftNote(list []evidence, res api.Result, accept bool) string {
 	var good, bad []string
 	for _, e := range list {
@@ -235,7 +236,7 @@ func draftNote(list []evidence, res api.Result, accept bool) string {
 	case accept:
 		return note + " Checked and holding: " + strings.Join(good, ", ") + ". Looked at: " + strings.Join(bad, "; ") + "."
 	case len(bad) == 0:
-		return note + " Rejected because "
+		return ""
 	default:
 		return note + " Not accepted because of " + strings.Join(bad, "; ") + "."
 	}

@@ -42,7 +42,9 @@ func allRuns(d *Data) []api.Run {
 	var all []api.Run
 	for _, c := range challenges(d) {
 		rows, _ := Read(d, RunsQuery(c.ID))
-		all = append(all, rows.All...)
+		for _, r := range rows.All {
+			all = append(all, d.fresher(r))
+		}
 	}
 	slices.SortStableFunc(all, func(a, b api.Run) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.RunID, a.RunID))
@@ -50,21 +52,30 @@ func allRuns(d *Data) []api.Run {
 	return all
 }
 
-// latest is the newest that is known about a run: read by itself, or in a list.
+// fresher is a run of a list, or the same run as it was read by itself when that
+// was later. Lists have no results.
+func (d *Data) fresher(listed api.Run) api.Run {
+	alone, inList := d.entries[RunQuery(listed.ChallengeID, listed.RunID).Key], d.entries[RunsQuery(listed.ChallengeID).Key]
+	if alone == nil || alone.value == nil {
+		return listed
+	}
+	whole, _ := alone.value.(api.Run)
+	if inList != nil && inList.at.After(alone.at) && whole.Since.Before(listed.Since) {
+		listed.Result = whole.Result
+		return listed
+	}
+	return whole
+}
+
+// latest is the newest that is known about a run.
 func latest(d *Data, challenge, run string) (api.Run, bool) {
-	whole, ok := Read(d, RunQuery(challenge, run))
 	rows, _ := Read(d, RunsQuery(challenge))
 	for _, r := range rows.All {
 		if r.RunID == run {
-			// A list can be newer than the run read by itself, but has no result.
-			if !ok || r.Since.After(whole.Since) {
-				r.Result = whole.Result
-				return r, true
-			}
-			break
+			return d.fresher(r), true
 		}
 	}
-	return whole, ok
+	return Read(d, RunQuery(challenge, run))
 }
 
 // activeRun is the run that has not ended, if there is one.
@@ -72,8 +83,8 @@ func activeRun(d *Data) (api.Run, bool) {
 	for _, c := range challenges(d) {
 		rows, _ := Read(d, RunsQuery(c.ID))
 		for _, r := range rows.All {
-			if !r.State.Ended() {
-				return latest(d, r.ChallengeID, r.RunID)
+			if r = d.fresher(r); !r.State.Ended() {
+				return r, true
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func (s *runsScreen) sync(w World) {
 // fields is what the filter may ask of a run.
 func (s *runsScreen) fields(w World, r api.Run) Fields {
 	named := map[string]string{
-		"state": runMark(w.Theme, r).word, "team": team(s.sources, r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
+		"state": runMark(w.Theme, r).word + " " + string(r.State), "team": team(s.sources, r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
 		"stage": string(deref(r.Stage)), "result": s.resultWord(w, r), "class": string(deref(r.Fault)),
 	}
 	text := strings.Join([]string{
@@ -135,7 +135,7 @@ func (s *runsScreen) Subject(World) Subject {
 
 func runColumns() []column {
 	return []column{
-		{title: "State", width: 10},
+		{title: "State", width: 11},
 		{title: "Run", width: 12},
 		{title: "Team", width: 12, flex: 2},
 		{title: "Collection", width: 18, flex: 3, keep: 3},

@@ -44,6 +44,7 @@ type Arena struct {
 	lines        chan protocol.LogLine
 	Calls        []string // what was called, in order; reads of data that is polled are left out
 	RefuseReview error
+	Explode      any // what following a log panics with; nil for not
 }
 
 // Change changes answers while the dashboard may be asking.
@@ -131,6 +132,9 @@ func (a *Arena) Events(ctx context.Context, _ int64) iter.Seq2[api.Event, error]
 // FollowLog yields what Print prints, until ctx ends; at once nothing when the
 // log has ended.
 func (a *Arena) FollowLog(ctx context.Context, _, _ string, _ int64) iter.Seq2[protocol.LogLine, error] {
+	if a.Explode != nil {
+		return func(func(protocol.LogLine, error) bool) { panic(a.Explode) }
+	}
 	if a.LogEnded {
 		return func(func(protocol.LogLine, error) bool) {}
 	}

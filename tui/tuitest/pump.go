@@ -2,6 +2,7 @@ package tuitest
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -187,16 +188,26 @@ func (p *Pump) Lacks(texts ...string) {
 }
 
 // Exact fails the test unless the view is exactly as large as the terminal.
-func Exact(t interface{ Fatalf(string, ...any) }, view string, width, height int) {
+func Exact(t testing.TB, view string, width, height int) {
+	t.Helper()
+	if wrong := Misfit(view, width, height); wrong != "" {
+		t.Fatal(wrong)
+	}
+}
+
+// Misfit says where a view is not exactly as large as the terminal, empty when it
+// is.
+func Misfit(view string, width, height int) string {
 	rows := strings.Split(view, "\n")
 	if len(rows) != height {
-		t.Fatalf("%d rows at %dx%d", len(rows), width, height)
+		return fmt.Sprintf("%d rows at %dx%d", len(rows), width, height)
 	}
 	for i, r := range rows {
 		if n := ansi.StringWidth(r); n != width {
-			t.Fatalf("row %d is %d cells wide at %dx%d: %q", i+1, n, width, height, r)
+			return fmt.Sprintf("row %d is %d cells wide at %dx%d: %q", i+1, n, width, height, r)
 		}
 	}
+	return ""
 }
 
 // Golden compares a view with testdata/NAME.golden, which is written anew when

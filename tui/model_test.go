@@ -1,0 +1,391 @@
+package tui_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/api"
+	"github.com/posttrainarena/arena/protocol/client"
+	"github.com/posttrainarena/arena/tui"
+	"github.com/posttrainarena/arena/tui/screen"
+	"github.com/posttrainarena/arena/tui/tuitest"
+)
+
+// inBubble runs a test of the dashboard over the sample at 100×30.
+func inBubble(t *testing.T, f func(p *tuitest.Pump, a *tuitest.Arena)) {
+	withOptions(t, nil, f)
+}
+
+func withOptions(t *testing.T, change func(*tui.Options), f func(p *tuitest.Pump, a *tuitest.Arena)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		a := tuitest.Sample(time.Now())
+		f(tuitest.Start(t, a, 100, 30, change), a)
+	})
+}
+
+// From the start to an accepted result it takes six keys or fewer, and nothing
+// shows as done before the arena has said so.
+func TestReviewInSixKeys(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		keys := []string{"enter", "a", "ctrl+s", "tab", "enter"}
+		p.Type(keys...)
+		if len(keys) > 6 {
+			t.Fatalf("%d keys", len(keys))
+		}
+		p.Has("Accept b00000000001: sent in", "z takes it back")
+		if len(a.Calls) != 0 {
+			t.Errorf("the arena was called before the grace period was over: %q", a.Calls)
+		}
+		p.Pass(tui.Grace)
+		p.Has("b00000000001 is accepted.")
+		want := []string{"review " + tuitest.RunPending + " accept: Change +6.25 pp over 32 tasks, recomputed from per-task outcomes. Checked and holding: coverage, recomputation, training, isolation, log and files, infrastructure, timeouts, base model, forecast. Looked at: gates: 30 of 30 tasks eligible, 0 for a person to look at; attached: 1 accepted, 1 rejected, 1 inconclusive."}
+		if diff := cmp.Diff(want, a.Calls); diff != "" {
+			t.Error(diff)
+		}
+		p.Pass(10 * time.Second)
+		p.Type("3")
+		p.Has("3 Results 1", "✓ accepted  b00000000001")
+	})
+}
+
+func TestRejectionNeedsANote(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		a.Change(func(a *tuitest.Arena) { a.Gates = nil })
+		p.Type("3", "enter", "x", "ctrl+s") // nothing is wrong, so there is no draft
+		p.Has("in at least 20 characters")
+		p.Type("The verifier leaks.", "ctrl+s")
+		p.Has("in at least 20 characters")
+		p.Type("!", "ctrl+s")
+		p.Has("Reject this result?", "The verifier leaks.!", "Reject")
+		p.Type("tab", "enter")
+		p.Pass(tui.Grace)
+		if diff := cmp.Diff([]string{"review " + tuitest.RunPending + " reject: The verifier leaks.!"}, a.Calls); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestDecisionCanBeTakenBack(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("enter", "a", "ctrl+s", "tab", "enter", "3")
+		p.Has("◐ deciding")
+		p.Type("enter", "a")
+		p.Has("A decision on it is about to be sent")
+		p.Type("z")
+		p.Has("Taken back: Accept b00000000001. Nothing was sent.")
+		p.Pass(time.Minute)
+		if len(a.Calls) != 0 {
+			t.Errorf("it was sent all the same: %q", a.Calls)
+		}
+		p.Type("z")
+		p.Has("There is nothing to take back")
+	})
+}
+
+// A question that is answered twice acts once, and enter alone acts not at all.
+func TestDoubleEnterActsOnce(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("2", "j", "x", "enter")
+		p.Lacks("Cancel this run?")
+		p.Type("x", "tab", "enter", "enter")
+		if diff := cmp.Diff([]string{"cancel " + tuitest.RunActive}, a.Calls); diff != "" {
+			t.Error(diff)
+		}
+		p.Type("esc")
+		p.Has("▸ canceling")
+	})
+}
+
+func TestReviewThatFailsSaysSo(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		a.Change(func(a *tuitest.Arena) { a.RefuseReview = protocol.ErrReviewed })
+		p.Type("enter", "a", "ctrl+s", "tab", "enter")
+		p.Pass(tui.Grace)
+		p.Has("Accept b00000000001: This result has been reviewed. Reviews are immutable.")
+		p.Lacks("is accepted")
+	})
+}
+
+func TestQuitting(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, _ *tuitest.Arena) {
+		p.Type("2", "enter", "q")
+		p.Has("15 runs") // q goes back first
+		p.Type("q")
+		if !p.Quit {
+			t.Error("q on a tab does not quit")
+		}
+	})
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("enter", "a", "ctrl+s", "tab", "enter", "q")
+		p.Has("Quit without sending?", "Accept b00000000001")
+		p.Type("enter")
+		if p.Quit {
+			t.Error("enter alone quits")
+		}
+		p.Type("q", "tab", "enter")
+		if !p.Quit || len(a.Calls) != 0 {
+			t.Errorf("quit %t, calls %q", p.Quit, a.Calls)
+		}
+	})
+	withOptions(t, func(o *tui.Options) { o.QuitEffect = "The arena stops." }, func(p *tuitest.Pump, _ *tuitest.Arena) {
+		p.Type("ctrl+c")
+		p.Has("Quit?", "The arena stops.")
+		p.Type("esc")
+		if p.Quit {
+			t.Error("esc quits")
+		}
+	})
+}
+
+func TestReadOnlyChangesNothing(t *testing.T) {
+	withOptions(t, func(o *tui.Options) { o.ReadOnly = true }, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Has("read-only")
+		for _, keys := range [][]string{{"2", "j", "x"}, {"2", "g", "j", "j", "j", "s"}, {"3", "g", "enter", "a"}, {"6", "w"}} {
+			p.Type(keys...)
+			p.Has("Not possible: started with --readonly.")
+		}
+		if len(a.Calls) != 0 {
+			t.Errorf("calls %q", a.Calls)
+		}
+	})
+}
+
+func TestWhoIsNoEditorIsToldWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := tuitest.Sample(time.Now())
+		a.Me = api.Whoami{Name: "aurora"}
+		p := tuitest.Start(t, a, 100, 30, nil)
+		p.Type("2", "l")
+		p.Has("Not possible: aurora is not an editor.")
+		p.Type("?")
+		p.Has("The job's log; editors only (aurora is not an editor)")
+		p.Type("esc", "3", "enter", "a")
+		p.Has("Not possible: aurora is not an editor.")
+		a.Change(func(a *tuitest.Arena) { a.Me = api.Whoami{} })
+		p.Pass(6 * time.Minute)
+		p.Type("2", "j", "x")
+		p.Has("Not possible: nobody is signed in: set ARENA_TOKEN.")
+	})
+}
+
+// An event has what it touches asked for again; nothing in it is shown by itself.
+func TestEventsWake(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("2")
+		p.Has("15 runs")
+		p.Pass(5 * time.Second)
+		a.Change(func(a *tuitest.Arena) {
+			r := a.Runs[3]
+			r.RunID, r.CreatedAt, r.Reason = "challenge-777777777777", time.Now(), nil
+			a.Runs = append([]api.Run{r}, a.Runs...)
+		})
+		id, challenge := "challenge-777777777777", tuitest.Smoke
+		go a.Happen(api.Event{ID: 9, Kind: protocol.EventRunState, ChallengeID: &challenge, RunID: &id})
+		p.Pass(time.Second)
+		p.Has("777777777777", "16 runs")
+	})
+}
+
+// A refresh moves neither the cursor nor what the eye is on: the selection stays
+// on its run when others come before it.
+func TestRefreshKeepsTheSelection(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("2", "j", "j", "j", "j")
+		p.Has("▌ ! failed     e00000000001")
+		a.Change(func(a *tuitest.Arena) {
+			for i := range 40 {
+				r := a.Runs[3]
+				r.RunID, r.CreatedAt = fmt.Sprintf("challenge-9999999999%02d", i), time.Now().Add(time.Duration(i)*time.Second)
+				a.Runs = append([]api.Run{r}, a.Runs...)
+			}
+		})
+		p.Pass(20 * time.Second)
+		p.Has("▌ ! failed     e00000000001", "55 runs")
+		p.Type("y")
+		p.Has("Copied run " + tuitest.RunPlatform)
+	})
+}
+
+// When the arena goes away, the last good data stays and says how old it is.
+func TestOffline(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Has("● live", "Needs you 5")
+		a.Change(func(a *tuitest.Arena) { a.Down = client.ErrNetwork })
+		p.Pass(2 * time.Minute)
+		p.Has("○ offline 1m", "Needs you 5", "$338.40 settled")
+		a.Change(func(a *tuitest.Arena) { a.Down = nil })
+		p.Pass(30 * time.Second)
+		p.Has("● live")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		a := tuitest.Sample(time.Now())
+		a.Down = client.ErrNetwork
+		p := tuitest.Start(t, a, 100, 30, nil)
+		p.Has("○ offline", "The arena cannot be reached.")
+		p.Type("2")
+		p.Has("The arena cannot be reached.")
+	})
+}
+
+// Nothing is drawn when nothing changes: the frame of an arena at rest stays the
+// same for ten seconds, so that the renderer has nothing to write.
+func TestIdleFramesAreEqual(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, _ *tuitest.Arena) {
+		for _, tab := range []string{"1", "2", "3", "4", "5", "6", "7"} {
+			p.Type(tab)
+			p.Pass(2 * time.Second)
+			before := p.Model.View()
+			for range 10 {
+				p.Pass(time.Second)
+				if after := p.Model.View(); after != before {
+					t.Fatalf("tab %s is drawn anew although nothing changed:\n%s", tab, cmp.Diff(strings.Split(before, "\n"), strings.Split(after, "\n")))
+				}
+			}
+		}
+	})
+}
+
+func TestTooSmallTakesNoKeysAndRecovers(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("2", "j")
+		p.Send(tea.WindowSizeMsg{Width: 59, Height: 16})
+		p.Has("The terminal is too small.", "It is 59 x 16;", "60 x 16 are needed.")
+		p.Type("x", "tab", "enter")
+		p.Send(tea.WindowSizeMsg{Width: 60, Height: 16})
+		p.Has("▌ ▸ running")
+		if len(a.Calls) != 0 {
+			t.Errorf("unseen keys acted: %q", a.Calls)
+		}
+		p.Send(tea.WindowSizeMsg{Width: 20, Height: 4})
+		p.Type("q")
+		if !p.Quit {
+			t.Error("q does not quit where there is no room")
+		}
+	})
+}
+
+func TestMouse(t *testing.T) {
+	press := func(x, y int) tea.MouseMsg {
+		return tea.MouseMsg{X: x, Y: y, Button: tea.MouseButtonLeft, Action: tea.MouseActionPress}
+	}
+	inBubble(t, func(p *tuitest.Pump, _ *tuitest.Arena) {
+		p.Send(press(16, 0))
+		p.Has("15 runs")
+		p.Send(press(30, 5))
+		p.Has("▌ ✓ scored     b00000000002")
+		p.Send(tea.MouseMsg{Button: tea.MouseButtonWheelDown})
+		p.Has("▌ ✓ scored     b00000000001")
+		p.Send(press(30, 8))
+		p.Has("Runs › b00000000001") // a second press opens
+		p.Type("m")
+		p.Has("mouse released, m takes it")
+	})
+}
+
+func TestPalette(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("ctrl+k", "run c00000000002", "enter")
+		p.Has("Overview › c00000000002")
+		p.Type("2", ":", "filter state:failed", "enter")
+		p.Has("/ state:failed", "4 of 15 runs")
+		p.Type(":", "equivalent", "enter")
+		p.Has("Copied arena runs --challenge tb2-9b --run-id challenge-e00000000001")
+		p.Type("esc", "g", "j", "l", ":", "go to line 37", "enter")
+		p.Has("▌✗ [ERR] sealed-task-06")
+		p.Type(":", "no such thing", "enter", "esc")
+		p.Has("a00000000001 log")
+		if len(a.Calls) != 0 {
+			t.Errorf("calls %q", a.Calls)
+		}
+	})
+}
+
+// What was written is there when the person comes back.
+func TestDraftsSurvive(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("6", "w", "Hello, all", "esc", "1", "6", "w")
+		p.Has("Hello, all")
+		p.Type("!", "ctrl+s")
+		p.Has("Post this message?", "as from mira", "Hello, all!")
+		p.Type("tab", "enter")
+		p.Has("4 messages", "Posted.")
+		if diff := cmp.Diff([]string{"post Hello, all!"}, a.Calls); diff != "" {
+			t.Error(diff)
+		}
+		p.Type("w")
+		p.Lacks("Hello")
+		p.Type("esc", "enter", "a", "Right", "ctrl+s", "tab", "enter")
+		if got := a.Messages[0]; got.Body != "Right" || len(got.Refs) != 1 || got.Refs[0] != "20000101-0900-mira-c3" {
+			t.Errorf("the answer is %+v", got)
+		}
+	})
+}
+
+func TestCollect(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("2", "j", "s")
+		p.Has("The run is running: there is no result to collect.")
+		p.Type("j", "s")
+		p.Has("The result was collected already: v shows it.")
+		p.Type("j", "s")
+		p.Has("The result of d00000000001 waits for review.")
+		if diff := cmp.Diff([]string{"collect " + tuitest.RunUncollect}, a.Calls); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestLogFollowsAndPauses(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("2", "j", "l")
+		p.Has("following", "of 400")
+		go a.Print("a new line came")
+		p.Pass(time.Second)
+		p.Has("a new line came", "of 401")
+		p.Type("k", "k", "pgup")
+		go a.Print("another line")
+		p.Pass(time.Second)
+		p.Lacks("another line")
+		p.Has("1 new")
+		p.Type("G")
+		p.Has("another line", "following")
+	})
+}
+
+func TestUnexpectedPanicEndsInOrder(t *testing.T) {
+	for name, explode := range map[string]func(p *tuitest.Pump, a *tuitest.Arena){
+		"in a command": func(p *tuitest.Pump, a *tuitest.Arena) {
+			a.Change(func(a *tuitest.Arena) { a.LogLine = func(int64) protocol.LogLine { panic("boom") } })
+			p.Type("2", "j", "l")
+		},
+		"in the stream of a log": func(p *tuitest.Pump, a *tuitest.Arena) {
+			a.Explode = "boom"
+			p.Type("2", "j", "l")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+				explode(p, a)
+				if !p.Quit {
+					t.Fatal("the dashboard goes on")
+				}
+				var crash screen.Crash
+				if err := p.Model.Err(); !errors.As(err, &crash) || crash.Value != "boom" || !strings.Contains(crash.Stack, "panic") {
+					t.Errorf("the crash is %v", err)
+				}
+				if p.Model.View() != "" {
+					t.Error("something is still drawn")
+				}
+			})
+		})
+	}
+}
