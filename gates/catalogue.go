@@ -10,7 +10,7 @@ import (
 // changes what it reports.
 const (
 	GateSet = "gates-v2"
-	Version = "2.0.0"
+	Version = "2.1.0"
 )
 
 // Explain returns the catalogue's row for a code.
@@ -59,7 +59,7 @@ func rejectRules() []report.Rule {
 		},
 		{
 			Code: "verifier-in-image", Severity: report.Reject, Title: "Verifier in the image",
-			Meaning: "The image build puts the verifier's tests or its expected outputs where the agent can read them.",
+			Meaning: "The image build puts test.sh, the tests, what they run or import, or the verifier's expected outputs where the agent can read them: by their path, or as an identical or nearly identical file under another name.",
 			Why:     "Tests that are visible can be satisfied without solving the task.",
 			Example: "COPY tests/ /app/tests/ where tests/ repeats verifier/test_outputs.py.",
 			Fix:     "Keep tests and expected outputs in verifier/; they are mounted only while grading.",
@@ -132,7 +132,7 @@ func reviewRules() []report.Rule {
 		},
 		{
 			Code: "image-git", Severity: report.Review, Title: "Git history in the image",
-			Meaning: "A .git directory or file ends in the agent's image.",
+			Meaning: "A .git directory or file of the build context ends in the agent's image although the prompt does not speak of Git, or the build clones a repository and keeps its history.",
 			Why:     "History often contains the fix that the task asks for.",
 			Example: "RUN git clone of a repository at a commit whose successor is the solution.",
 			Fix:     "Remove .git in the same layer, or fetch an archive without history.",
@@ -160,7 +160,7 @@ func reviewRules() []report.Rule {
 		},
 		{
 			Code: "existence-only", Severity: report.Review, Title: "Verifier checks existence only",
-			Meaning: "All assertions of the tests ask only whether paths exist.",
+			Meaning: "All assertions of the tests ask only whether paths exist. Assertions whose failure is swallowed do not count.",
 			Why:     "An empty file would earn the full reward.",
 			Example: "assert os.path.exists(\"/app/out.txt\") and nothing else.",
 			Fix:     "Check what the files contain.",
@@ -228,7 +228,7 @@ func ownReviewRules() []report.Rule {
 		},
 		{
 			Code: "clock-dependent", Severity: report.Review, Title: "Verdict depends on time or chance",
-			Meaning: "A test's verdict depends on the current time or on unseeded random numbers.",
+			Meaning: "A test's verdict depends on the current time or on unseeded random numbers. How long something takes, and random inputs for which any value must give the right result, do not count.",
 			Why:     "The same attempt may pass today and fail tomorrow, which training takes for a signal.",
 			Example: "assert report[\"date\"] == str(date.today())",
 			Fix:     "Fix the time and the seed, or accept any valid value.",

@@ -3,9 +3,11 @@ package gates
 import (
 	"bytes"
 	"crypto/sha256"
+	"maps"
 	"path"
 	"strings"
 
+	"github.com/posttrainarena/arena/gates/image"
 	"github.com/posttrainarena/arena/gates/pysyntax/pyfacts"
 	"github.com/posttrainarena/arena/gates/task"
 )
@@ -30,27 +32,40 @@ type fingerprint struct {
 	code    bool // without comments; data is compared as a whole only, because no part of it says what the rest is
 }
 
-// newFingerprint reduces a file, as program text or as data.
-func newFingerprint(name string, content []byte, code bool) fingerprint {
+// newFingerprint reduces a file, as program text or as data. If wanted is not nil, only lines that it has are kept.
+func newFingerprint(name string, content []byte, code bool, wanted map[string]bool) fingerprint {
 	f := fingerprint{path: name, lines: map[string]bool{}, code: code}
 	h := sha256.New()
+	var text []byte
 	for line := range bytes.Lines(content) {
-		text := strings.Join(strings.Fields(string(line)), " ")
-		if text == "" || code && comment(text) {
+		text = squeeze(text[:0], line)
+		if len(text) == 0 || code && comment(text) {
 			continue
 		}
 		f.letters += len(text)
-		f.lines[text] = true
-		h.Write([]byte(text))
-		h.Write([]byte{'\n'})
+		if code && (wanted == nil || wanted[string(text)]) {
+			f.lines[string(text)] = true
+		}
+		h.Write(append(text, '\n'))
 	}
 	h.Sum(f.whole[:0])
 	return f
 }
 
+// squeeze appends a line to buf without blanks at its ends and with single spaces inside.
+func squeeze(buf, line []byte) []byte {
+	for word := range bytes.FieldsSeq(line) {
+		if len(buf) > 0 {
+			buf = append(buf, ' ')
+		}
+		buf = append(buf, word...)
+	}
+	return buf
+}
+
 // comment reports whether a trimmed line of code says nothing to the machine, the interpreter line included.
-func comment(line string) bool {
-	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "set -")
+func comment(line []byte) bool {
+	return bytes.HasPrefix(line, []byte("#")) || bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("set -"))
 }
 
 // in says how a file of the image, reduced in the same way, holds this one: "" when it does not.
@@ -84,10 +99,53 @@ func (s *subject) fingerprints(dir string, keep func(task.Entry) bool) []fingerp
 		}
 		// A file that cannot be read is the business of the rule that needs it.
 		if content, err := s.ReadText(e.Path); err == nil {
-			all = append(all, newFingerprint(e.Path, content, codeFile(e.Path)))
+			all = append(all, newFingerprint(e.Path, content, codeFile(e.Path), nil))
 		}
 	}
 	return all
+}
+
+// original is what copies are looked for of: the parts of the solution or of the verifier.
+type original struct {
+	code  string // of the finding
+	parts []fingerprint
+}
+
+// originals are the solution and the verifier, and the lines of all their program text.
+func (s *subject) originals() ([]original, map[string]bool) {
+	all := []original{{"oracle-in-image", s.solutionParts()}, {"verifier-in-image", s.verifierParts()}}
+	lines := map[string]bool{}
+	for _, o := range all {
+		for _, part := range o.parts {
+			maps.Copy(lines, part.lines)
+		}
+	}
+	return all, lines
+}
+
+// copied says whether a file of the image is a copy of an original's part, whatever it is called.
+func copied(f image.Placed, all []original, lines map[string]bool) (code, how string) {
+	content, err := f.Content()
+	if err != nil {
+		return "", ""
+	}
+	var as [2]*fingerprint // as data, as program text
+	for _, o := range all {
+		for _, part := range o.parts {
+			form := &as[0]
+			if part.code {
+				form = &as[1]
+			}
+			if *form == nil {
+				here := newFingerprint(f.Target, content, part.code, lines)
+				*form = &here
+			}
+			if how := part.in(**form); how != "" {
+				return o.code, how + " " + part.path
+			}
+		}
+	}
+	return "", ""
 }
 
 // solutionParts are the files that hold the reference solution: its script, and those of its directory that the

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -236,17 +237,23 @@ func TestSourceLine(t *testing.T) {
 	}
 }
 
-// FuzzReport: the report of any bytes ends, does not panic, and keeps its promises.
+// FuzzReport: the report of any bytes in any file of a package, in each layout, ends, does not panic, and keeps its
+// promises.
 func FuzzReport(f *testing.F) {
 	s := sample("ledger", nil)
-	f.Add(s["task.md"], s["solution/solve.sh"], s["environment/Dockerfile"], s["verifier/test.sh"], s["verifier/test_outputs.py"])
-	f.Add("---\nmetadata: [", "#!/bin/sh\n(((((`$(", "FROM ${X}\nADD <<E", "set -e\nexit", "def f(:\n")
-	f.Add("\ufeff---\r\n---\r\n## prompt\r\n", "exit 0\n\x00\xff", "", ":", "x = '''")
-	f.Fuzz(func(t *testing.T, md, solve, docker, sh, py string) {
-		pkg := sample("ledger", files{"task.md": md, "solution/solve.sh": solve, "environment/Dockerfile": docker, "verifier/test.sh": sh, "verifier/test_outputs.py": py})
-		pkgs := read(t, map[string]files{"ledger": pkg, "other": sample("orchard", nil)})
+	f.Add(s["task.md"], s["solution/solve.sh"], s["environment/Dockerfile"], s["verifier/test.sh"], s["verifier/test_outputs.py"], "*.pyc")
+	f.Add("---\nmetadata: [", "#!/bin/sh\n(((((`$(", "FROM ${X}\nADD <<E", "set -e\nexit", "def f(:\n", "!\n[")
+	f.Add("\ufeff---\r\n---\r\n## prompt\r\n", "exit 0\n\x00\xff", "", ":", "x = '''", "\x1f\x8b")
+	f.Add("[environment]\nallow_internet = false\n", "cp /verifier/x /app", "FROM a\nCOPY . /app\nADD extra /x/\nRUN python3 /app/extra", "pytest /app", "import time\ndef test():\n    assert time.time() == 1\n", "open('/x', 'w')")
+	f.Fuzz(func(t *testing.T, md, solve, docker, sh, py, extra string) {
+		common := files{"solution/solve.sh": solve, "environment/Dockerfile": docker, "environment/extra": extra, "environment/.dockerignore": extra, "environment/make.py": extra}
+		pkg := sample("ledger", files{"task.md": md, "verifier/test.sh": sh, "verifier/test_outputs.py": py, "verifier/verifier.md": extra})
+		maps.Copy(pkg, common)
+		harbor := files{"task.toml": md, "instruction.md": md, "tests/test.sh": sh, "tests/test_outputs.py": py, "tests/expected.json": extra}
+		maps.Copy(harbor, common)
+		pkgs := read(t, map[string]files{"ledger": pkg, "harbor": harbor, "other": sample("orchard", nil)})
 		r := gates.Report(pkgs, sealedSuites(), gates.Options{})
-		if s := r.Summary; s.Blocked+s.Rejected+s.Eligible != 2 {
+		if s := r.Summary; s.Blocked+s.Rejected+s.Eligible != 3 {
 			t.Errorf("summary %+v", s)
 		}
 		for _, f := range r.Findings {

@@ -41,9 +41,9 @@ func leaks(_ *batch, s *subject) []report.Finding {
 	if len(files) == 0 {
 		return found
 	}
-	solution, verifier := s.solutionParts(), s.verifierParts()
+	all, lines := s.originals()
 	for _, f := range files {
-		code, message := s.leak(f, solution, verifier)
+		code, message := s.leak(f, all, lines)
 		if code != "" {
 			s.leaked[f.Target] = true
 			found = append(found, s.finding(code, dockerfile, f.Line, message))
@@ -81,20 +81,9 @@ func (s *subject) leaksOfRoot() []report.Finding {
 }
 
 // leak judges one file of the image.
-func (s *subject) leak(f image.Placed, solution, verifier []fingerprint) (code, message string) {
-	if content, err := f.Content(); err == nil {
-		// What a copy is called says nothing about what it is.
-		as := map[bool]fingerprint{true: newFingerprint(f.Target, content, true), false: newFingerprint(f.Target, content, false)}
-		for _, part := range solution {
-			if how := part.in(as[part.code]); how != "" {
-				return "oracle-in-image", fmt.Sprintf("the image gets %s, which has %s %s", place(f), how, part.path)
-			}
-		}
-		for _, part := range verifier {
-			if how := part.in(as[part.code]); how != "" {
-				return "verifier-in-image", fmt.Sprintf("the image gets %s, which has %s %s", place(f), how, part.path)
-			}
-		}
+func (s *subject) leak(f image.Placed, all []original, lines map[string]bool) (code, message string) {
+	if code, how := copied(f, all, lines); code != "" {
+		return code, fmt.Sprintf("the image gets %s, which has %s", place(f), how)
 	}
 	top, _, _ := strings.Cut(f.Source, "/")
 	switch base := path.Base(f.Source); {

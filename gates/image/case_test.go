@@ -2,7 +2,6 @@ package image_test
 
 import (
 	"fmt"
-	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -123,5 +122,3 @@ func contentOf(t *testing.T, img image.Image, target string) string {
 	t.Fatalf("the image has no %s", target)
 	return ""
 }
-
-var _ fs.FS = fstest.MapFS{}

@@ -19,9 +19,7 @@ func (b *builder) command(s *stage, c shell.Command) {
 	for _, e := range effects {
 		b.effect(s, c, e)
 	}
-	if len(effects) == 0 && isOpaque(c) {
-		b.opaque(s, c)
-	} else if code, ok := c.Inline(); ok && code.Language != "" {
+	if _, inline := c.Inline(); inline || len(effects) == 0 && isOpaque(c) {
 		b.opaque(s, c)
 	}
 }
@@ -40,7 +38,7 @@ func (b *builder) effect(s *stage, c shell.Command, e shell.Effect) {
 	case shell.OpMakeDir:
 		s.tree.mkdir(to)
 	case shell.OpRemove:
-		b.remove(s, c, e, to)
+		b.remove(s, c, e)
 	case shell.OpWrite, shell.OpAppend:
 		b.write(s, c, e, to)
 	case shell.OpModify:
@@ -111,7 +109,7 @@ func (b *builder) modify(s *stage, c shell.Command, target string) {
 }
 
 // remove takes files away, unless a condition decides whether it happens.
-func (b *builder) remove(s *stage, c shell.Command, e shell.Effect, _ string) {
+func (b *builder) remove(s *stage, c shell.Command, e shell.Effect) {
 	if c.Conditional() {
 		return
 	}
