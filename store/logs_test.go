@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -130,7 +131,7 @@ func TestAnyWindowOfALogReadsAsItWasWritten(t *testing.T) {
 	})
 }
 
-// bigLog opens a store with a run whose log has n lines of about 80 bytes.
+// bigLog opens a store with a run whose log has n lines of 100 bytes.
 func bigLog(b *testing.B, n int) (*store.Store, string) {
 	b.Helper()
 	ctx := context.Background()
@@ -143,7 +144,7 @@ func bigLog(b *testing.B, n int) (*store.Store, string) {
 		var lines []protocol.LogLine
 		for range min(5000, n-at) {
 			at++
-			lines = append(lines, protocol.LogLine{At: clock.Now(), Text: fmt.Sprintf("[PASS] task-%07d (tools=%d) and some more words to fill the line as logs do", at, at%17)})
+			lines = append(lines, protocol.LogLine{At: clock.Now(), Text: fmt.Sprintf("%-100s", fmt.Sprintf("[PASS] task-%08d (tools=%d) and some more words to fill the line as logs do", at, at%17))})
 		}
 		if _, err := s.AppendLog(ctx, run.ID, protocol.LogBatch{Lines: lines, Position: int64(at)}); err != nil {
 			b.Fatal(err)
@@ -152,9 +153,15 @@ func bigLog(b *testing.B, n int) (*store.Store, string) {
 	return s, run.ID
 }
 
-// The last screen of a log costs the same whether the log is short or long.
+// The last screen of a log costs the same whether the log is short or long. With
+// ARENA_BENCH_FULL set the longest has ten million lines, which is 1 GB; it is
+// not the default because writing it takes minutes.
 func BenchmarkLastScreen(b *testing.B) {
-	for _, n := range []int{1_000, 10_000, 100_000, 1_000_000} {
+	sizes := []int{1_000, 10_000, 100_000, 1_000_000}
+	if os.Getenv("ARENA_BENCH_FULL") != "" {
+		sizes = append(sizes, 10_000_000)
+	}
+	for _, n := range sizes {
 		b.Run(fmt.Sprintf("lines=%d", n), func(b *testing.B) {
 			s, run := bigLog(b, n)
 			for b.Loop() {

@@ -45,6 +45,7 @@ func bundled(s *hub.Snapshot) arena.Submission {
 // TestSubmitIsIdempotent submits one directory twice: the record keeps its first
 // title, and the files can be named by their tree id from then on.
 func TestSubmitIsIdempotent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	sub := bundled(upload(t, nil))
 	sub.Title, sub.Notes = "First title", "First notes"
@@ -72,6 +73,7 @@ func TestSubmitIsIdempotent(t *testing.T) {
 
 // TestValidateStoresNothing answers what submitting would register.
 func TestValidateStoresNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	v, err := w.Validate(t.Context(), ada, bundled(upload(t, nil)))
 	if err != nil || !v.Valid() || v.Collection.TaskCount != 8 || v.Report.Summary.Eligible == 0 {
@@ -92,6 +94,7 @@ func TestValidateStoresNothing(t *testing.T) {
 // TestRefusedSubmissions has a row for each way in which a submission cannot be
 // registered. Nothing of it is kept.
 func TestRefusedSubmissions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	sealedTask := sealed(t, w.Configs)["tb2-sealed-32"].Tasks[0]
 	for name, c := range map[string]struct {
@@ -139,6 +142,7 @@ func TestRefusedSubmissions(t *testing.T) {
 // TestQuotaRefills validates until the hour's share is used up. It comes back
 // steadily, each account has its own, and the refusal says when.
 func TestQuotaRefills(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *options) { o.service.PerHour = arena.PerHour{Validations: 2, Messages: 1} })
 		sub := bundled(upload(t, nil))

@@ -70,6 +70,7 @@ func outcomes() map[simulated.Fault]outcome {
 // launch to collect: its state, stage, whose fault it was and why, what it cost,
 // and whether its evidence holds.
 func TestEveryFaultEndsAsItMust(t *testing.T) {
+	t.Parallel()
 	want := outcomes()
 	for _, f := range append(simulated.Faults(), simulated.FaultNone) {
 		o, ok := want[f]
@@ -78,6 +79,7 @@ func TestEveryFaultEndsAsItMust(t *testing.T) {
 			continue
 		}
 		t.Run(string(f), func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, fault(string(f)))
 				w.watch()
@@ -140,6 +142,7 @@ func (w *world) checkBill(run protocol.Run) {
 // TestCanceledRunCostsItsTimeUntilTheLastLine follows PROTOCOL §8: a canceled job
 // is billed up to its last log line, and the rest of its reservation is free.
 func TestCanceledRunCostsItsTimeUntilTheLastLine(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.watch()

@@ -16,6 +16,7 @@ import (
 // refusal releases the reservation, anything that leaves the outcome open keeps
 // it, and repeating the identical request then finds the job or starts it.
 func TestLaunchSaysWhetherAnythingStarted(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		fault     simulated.Fault
 		err       error
@@ -65,6 +66,7 @@ func TestLaunchSaysWhetherAnythingStarted(t *testing.T) {
 // TestRefusedLaunchStartsNothing has a row for each way to be turned away before
 // any provider is asked.
 func TestRefusedLaunchStartsNothing(t *testing.T) {
+	t.Parallel()
 	u := &unruly{}
 	w := newWorld(t, between(u))
 	col := w.submit(ada, "sample")
@@ -102,6 +104,7 @@ func TestRefusedLaunchStartsNothing(t *testing.T) {
 
 // TestRequestIDBelongsToOneLaunch reuses the id of a launch for another one.
 func TestRequestIDBelongsToOneLaunch(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	col, other := w.submit(ada, "sample"), w.submit(ada, "another")
 	w.submit(eve, "sample")
@@ -119,6 +122,7 @@ func TestRequestIDBelongsToOneLaunch(t *testing.T) {
 // TestCapBindsToTheMicroDollar raises the cap by one micro-dollar: below it a run
 // is refused, at it a run starts.
 func TestCapBindsToTheMicroDollar(t *testing.T) {
+	t.Parallel()
 	const reservation = 159_999_800 // $19.999975 an hour for eight hours
 	for cap, want := range map[protocol.Micros]error{reservation - 1: protocol.ErrCap, reservation: nil} {
 		w := newWorld(t, func(o *options) { o.service.Cap = cap })
@@ -133,6 +137,7 @@ func TestCapBindsToTheMicroDollar(t *testing.T) {
 // TestDailyLimitCountsScoredRuns runs a collection twice in a day: after a scored
 // run it must wait until the day is over, after a failed one it need not.
 func TestDailyLimitCountsScoredRuns(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, fault("stage=setup@1"))
 		w.watch()
@@ -164,6 +169,7 @@ func TestDailyLimitCountsScoredRuns(t *testing.T) {
 
 // TestPreflightIsWhatLaunchDecides asks before and while a run is active.
 func TestPreflightIsWhatLaunchDecides(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	col, other := w.submit(ada, "sample"), w.submit(ada, "another")
 	before := must(w.Preflight(t.Context(), ada, challenge, col.ID))(t)
@@ -185,6 +191,7 @@ func TestPreflightIsWhatLaunchDecides(t *testing.T) {
 // TestAccidentsDuringStart hang up on the client, or take the provider away, at
 // the worst moment. Exactly one job comes of it.
 func TestAccidentsDuringStart(t *testing.T) {
+	t.Parallel()
 	t.Run("the client hangs up", func(t *testing.T) {
 		w := newWorld(t)
 		col := w.submit(ada, "sample")

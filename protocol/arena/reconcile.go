@@ -53,7 +53,7 @@ func (s *Service) reconcile(ctx context.Context, grace time.Duration) error {
 				s.stopJob(ctx, run)
 			}
 			s.probe(ctx, run)
-		case s.now().Sub(run.CreatedAt) >= grace:
+		case s.now().Sub(run.CreatedAt) >= grace, s.now().Before(run.CreatedAt): // the clock may have been set back since
 			s.settleUnconfirmed(ctx, run)
 		}
 	}

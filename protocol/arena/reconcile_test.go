@@ -12,6 +12,7 @@ import (
 // and the record of its job. What the next start does is PROTOCOL §8: it adopts
 // the job that there is, or releases the reservation when there provably is none.
 func TestCrashBetweenReservationAndRecord(t *testing.T) {
+	t.Parallel()
 	for plan, c := range map[string]struct {
 		adopted bool
 		state   protocol.RunState
@@ -50,6 +51,7 @@ func TestCrashBetweenReservationAndRecord(t *testing.T) {
 // TestReservationOutlivesAnAbsentProvider restarts while the provider cannot be
 // asked. Nothing is known, so nothing is released; the watcher finds out later.
 func TestReservationOutlivesAnAbsentProvider(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, fault("lost-reply@1"))
 		run, _, err := w.launch(ada, "request-001", w.submit(ada, "sample"))
@@ -82,11 +84,13 @@ func TestReservationOutlivesAnAbsentProvider(t *testing.T) {
 // TestCancelOfAnUnconfirmedLaunch asks the provider first: a job is adopted and
 // stopped, without one the reservation is released at once.
 func TestCancelOfAnUnconfirmedLaunch(t *testing.T) {
+	t.Parallel()
 	for plan, state := range map[string]protocol.RunState{
 		"timeout-before@1": protocol.RunFailed,
 		"lost-reply@1":     protocol.RunCanceled,
 	} {
 		t.Run(plan, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, fault(plan), slow)
 				w.watch()
@@ -108,6 +112,7 @@ func TestCancelOfAnUnconfirmedLaunch(t *testing.T) {
 // TestJobThatEndedMeanwhile stops the arena for longer than the job takes: it is
 // settled by what the provider still knows, with its whole log.
 func TestJobThatEndedMeanwhile(t *testing.T) {
+	t.Parallel()
 	_, lines := undisturbed(t)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

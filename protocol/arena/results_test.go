@@ -28,6 +28,7 @@ func (w *world) scored(request string) protocol.Run {
 // TestFromRunToRank walks a scored run through collect, review and leaderboard:
 // who may do what, what can be repeated, and what everybody sees.
 func TestFromRunToRank(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		run := w.scored("request-001")
@@ -77,6 +78,7 @@ func TestFromRunToRank(t *testing.T) {
 // TestAttemptsAreForTheAuthor opens what a run uploaded about its attempts. No
 // sealed stage is among them.
 func TestAttemptsAreForTheAuthor(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		run := w.scored("request-001")

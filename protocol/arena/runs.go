@@ -245,7 +245,10 @@ func (s *Service) stopJob(ctx context.Context, run protocol.Run) {
 	defer cancel()
 	if err := provider.Cancel(ctx, run.JobID); err != nil && !errors.Is(err, jobs.ErrNoJob) {
 		s.Logger.Warn("the provider did not take a cancel", "run", run.ID, "error", err)
+		s.watchers.note(run.ID, "It has not taken the request so far.")
+		return
 	}
+	s.watchers.note(run.ID, "It has taken the request.")
 }
 
 // cancelUnstarted cancels a run whose job was never confirmed: proved absent,

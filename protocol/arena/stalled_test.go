@@ -78,12 +78,19 @@ func TestUnheardCancelIsStalledInTime(t *testing.T) {
 		time.Sleep(time.Minute)
 		u.deaf.Store(1000)
 		asked := must(w.Cancel(t.Context(), ada, by(ada), challenge, run.ID))(t)
+		if at := w.Waiting(asked); !strings.HasSuffix(at.Reason, "It has not taken the request so far.") {
+			t.Errorf("of the lost cancel it is said: %s", at.Reason)
+		}
 		first, cause := w.watchOut(run.ID, 10*time.Minute)
 		due := asked.CancelAsked.Add(w.Patience.Cancel)
 		if first.Before(due) || first.After(due.Add(time.Minute)) || !strings.Contains(cause, "The job has gone on after it was to be canceled") {
 			t.Errorf("stalled at %s (%s), want at %s", first, cause, due)
 		}
 		u.deaf.Store(0)
+		again := must(w.Cancel(t.Context(), ada, by(ada), challenge, run.ID))(t)
+		if at := w.Waiting(again); !strings.HasSuffix(at.Reason, "It has taken the request.") || !again.CancelAsked.Equal(*asked.CancelAsked) {
+			t.Errorf("of the second cancel it is said: %s", at.Reason)
+		}
 		if run = w.ended(run.ID); run.State != protocol.RunCanceled {
 			t.Errorf("ended %s: %s", run.State, run.Reason)
 		}

@@ -40,6 +40,7 @@ func undisturbed(t *testing.T) (protocol.Run, []protocol.LogLine) {
 // run. The run goes on reading "the provider does not answer" since when, nothing
 // fails, nothing starts twice, and afterwards not a line is missing.
 func TestOutageIsNoFailure(t *testing.T) {
+	t.Parallel()
 	want, lines := undisturbed(t)
 	synctest.Test(t, func(t *testing.T) {
 		u := &unruly{}
@@ -90,9 +91,11 @@ func slow(o *options) { o.simulated.Speed = 10 }
 // while the provider repeats chunks of lines or mixes up their order. Whatever
 // was stored stays, the rest is read, and the counts are those of one reading.
 func TestRestartsLoseNoLine(t *testing.T) {
+	t.Parallel()
 	want, lines := undisturbed(t)
 	for _, f := range []simulated.Fault{simulated.FaultNone, simulated.FaultDuplicateLog, simulated.FaultReorderLog} {
 		t.Run(string(f), func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, fault(string(f)))
 				w.watch()
@@ -129,6 +132,7 @@ func TestRestartsLoseNoLine(t *testing.T) {
 // them, and some twice: long after the arena has stored what came first. None is
 // lost and none is stored twice, also when only late ones are left at the end.
 func TestLateLinesAreKept(t *testing.T) {
+	t.Parallel()
 	_, lines := undisturbed(t)
 	for name, deliver := range map[string]func(iter.Seq2[jobs.Line, error]) iter.Seq2[jobs.Line, error]{
 		"every seventh line late": func(in iter.Seq2[jobs.Line, error]) iter.Seq2[jobs.Line, error] { return late(in, 7, 3) },
@@ -136,6 +140,7 @@ func TestLateLinesAreKept(t *testing.T) {
 		"twice":                   twice,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, between(&unruly{logs: deliver}))
 				w.watch()
@@ -199,6 +204,7 @@ func twice(in iter.Seq2[jobs.Line, error]) iter.Seq2[jobs.Line, error] {
 // TestUnheardCancelIsRepeated loses the call that cancels a job. The request is on
 // record, so the arena asks again until the job has stopped.
 func TestUnheardCancelIsRepeated(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := &unruly{}
 		w := newWorld(t, between(u), slow)
