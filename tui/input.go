@@ -99,6 +99,9 @@ func (m *Model) global(i screen.Intent) tea.Cmd {
 		m.mouse = !m.mouse
 		return m.restoreMouse()
 	case screen.Suspend:
+		if m.options.MaySuspend == nil || !m.options.MaySuspend() {
+			return m.flash(nav.Warned, "There is no shell here that could bring the dashboard back.")
+		}
 		return tea.Suspend
 	case screen.TakeBack:
 		return m.takeBack()

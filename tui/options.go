@@ -37,6 +37,10 @@ type Options struct {
 	ASCII    bool // draw with ASCII only, whatever the locale
 	NoColor  bool // draw without colours, whatever the environment
 
+	// MaySuspend reports whether somebody is there to wake the process up again
+	// when it is stopped. Nil: nobody.
+	MaySuspend func() bool
+
 	// QuitEffect is what leaving the dashboard does besides; it is asked about
 	// then. Empty: nothing, and leaving is not asked about.
 	QuitEffect string

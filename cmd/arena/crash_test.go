@@ -315,8 +315,8 @@ func (l *life) settle() {
 	c := l.connect(p, l.author)
 	for before := -1; before != l.history.started(); {
 		before = l.history.started()
+		l.idle(c) // then the next launch that was never answered can start
 		l.check(p)
-		l.idle(c)
 	}
 	l.collectAll(c)
 	l.check(p)

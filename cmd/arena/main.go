@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/posttrainarena/arena/cmd/arena/hush"
 )
 
 func main() { os.Exit(start()) }
@@ -15,6 +17,7 @@ func main() { os.Exit(start()) }
 // start runs the command line of the process. The first interrupt asks the verb
 // to end; a second one ends the process at once.
 func start() int {
+	hush.Restore()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)

@@ -44,7 +44,8 @@ type nodeOptions struct {
 	Fault   string  // plan of faults of the simulated provider
 	Log     *slog.Logger
 	Now     func() time.Time
-	Getenv  func(name string) string // what jobs on this machine may get of the environment
+	Getenv  func(name string) string            // what jobs on this machine may get of the environment
+	Adjust  func(configs.Config) configs.Config // changes the configuration before it is used; nil for none
 }
 
 // node is a whole arena in this process: configuration, store, service, server.
@@ -75,6 +76,9 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	cfg, err := loadConfig(o.Configs)
 	if err != nil {
 		return nil, err
+	}
+	if o.Adjust != nil {
+		cfg = o.Adjust(cfg)
 	}
 	n = &node{config: cfg, log: o.Log}
 	clock := &arenaClock{real: o.Now}

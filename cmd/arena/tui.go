@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/posttrainarena/arena/protocol/client"
 	"github.com/posttrainarena/arena/tui"
 )
@@ -73,7 +75,15 @@ func (env *environ) dashboard(ctx context.Context, d dashboard) error {
 	return tui.Run(ctx, tui.Options{
 		Client: c, BaseURL: c.BaseURL(), In: env.Stdin, Out: env.Stdout, Getenv: env.Getenv, Now: d.now, Zone: time.Local,
 		ReadOnly: d.ReadOnly, ASCII: d.ASCII, QuitEffect: d.quitEffect, Create: tui.CreateIn(dir), Pager: env.pager,
+		MaySuspend: maySuspend,
 	})
+}
+
+// maySuspend reports whether a shell waits for this process. The leader of a
+// session has none: whoever stops it stops it for good.
+func maySuspend() bool {
+	session, err := unix.Getsid(0)
+	return err == nil && session != os.Getpid()
 }
 
 // pager is the person's pager, less when none is named.

@@ -79,14 +79,16 @@ func (s *attemptsScreen) selected() (artifacts.Attempt, bool) {
 
 func (s *attemptsScreen) sync(w World) {
 	all, _ := Read(w.Data, AttemptsQuery(s.route.Challenge, s.route.Run))
-	s.attempts = make(map[string]artifacts.Attempt, len(all.Attempts))
-	ids := make([]string, len(all.Attempts))
-	for i, a := range all.Attempts {
-		ids[i] = fmt.Sprint(a.Number)
-		s.attempts[ids[i]] = a
-	}
 	s.list.Size(w.Height - 3)
-	s.list.Set(ids, func(i int) Fields {
+	s.list.Set(w.Version(), func() []string {
+		s.attempts = make(map[string]artifacts.Attempt, len(all.Attempts))
+		ids := make([]string, len(all.Attempts))
+		for i, a := range all.Attempts {
+			ids[i] = fmt.Sprint(a.Number)
+			s.attempts[ids[i]] = a
+		}
+		return ids
+	}, func(i int) Fields {
 		a := all.Attempts[i]
 		step := ""
 		if a.Rollout != nil {

@@ -77,14 +77,16 @@ func (s *boardScreen) act(i Intent) tea.Cmd {
 
 func (s *boardScreen) sync(w World) {
 	rows, _ := Read(w.Data, MessagesQuery())
-	s.messages = make(map[string]api.Message, len(rows.All))
-	ids := make([]string, len(rows.All))
-	for i, m := range rows.All {
-		ids[i] = m.Filename
-		s.messages[m.Filename] = m
-	}
 	s.list.Size(w.Height - 2)
-	s.list.Set(ids, func(i int) Fields {
+	s.list.Set(w.Version(), func() []string {
+		s.messages = make(map[string]api.Message, len(rows.All))
+		ids := make([]string, len(rows.All))
+		for i, m := range rows.All {
+			ids[i] = m.Filename
+			s.messages[m.Filename] = m
+		}
+		return ids
+	}, func(i int) Fields {
 		m := rows.All[i]
 		return Fields{
 			Text:  strings.Join([]string{m.Filename, m.Author, deref(m.AgentID), m.Body}, "\n"),

@@ -28,10 +28,11 @@ const (
 // collectionScreen shows one collection: what it is, what the gates found in it,
 // how it ran.
 type collectionScreen struct {
-	route nav.Route
-	part  collectionPart
-	lists [collectionParts]List
-	items [collectionParts]map[string]item
+	route  nav.Route
+	part   collectionPart
+	lists  [collectionParts]List
+	items  [collectionParts]map[string]item
+	fields [collectionParts]func(i int) Fields
 }
 
 // item is a row of a part: how it is drawn, and what is said about it below.
@@ -155,10 +156,11 @@ func (s *collectionScreen) Subject(w World) Subject {
 
 func (s *collectionScreen) sync(w World) {
 	for p := range collectionParts {
-		ids, items, fields := s.build(w, p)
-		s.items[p] = items
 		s.lists[p].Size(w.Height - collectionHead - 1 - s.detailHeight(w))
-		s.lists[p].Set(ids, fields)
+		s.lists[p].Set(w.Version(), func() (ids []string) {
+			ids, s.items[p], s.fields[p] = s.build(w, p)
+			return ids
+		}, func(i int) Fields { return s.fields[p](i) })
 	}
 }
 
@@ -249,7 +251,7 @@ func (s *collectionScreen) partsBar(w World, e api.Environment) string {
 	if g.Verdict != nil {
 		verdicts = fmt.Sprintf("Verdicts %d", len(g.Verdict.Tasks))
 	}
-	names := []string{fmt.Sprintf("Findings %d", len(s.lists[partFindings].ids)), verdicts, fmt.Sprintf("Runs %d", s.lists[partRuns].all), fmt.Sprintf("Tasks %d", e.TaskCount)}
+	names := []string{fmt.Sprintf("Findings %d", len(s.lists[partFindings].ids)), verdicts, fmt.Sprintf("Runs %d", len(s.lists[partRuns].every)), fmt.Sprintf("Tasks %d", e.TaskCount)}
 	var cells []cell
 	for p, name := range names {
 		tone := look.Dim

@@ -150,7 +150,7 @@ func (s *collectionScreen) runs(w World) ([]string, map[string]item, func(int) F
 			mine = append(mine, r)
 		}
 	}
-	known := results(w.Data, mine)
+	known := results(w.Data)
 	var ids []string
 	items := map[string]item{}
 	for _, r := range mine {

@@ -13,10 +13,9 @@ import (
 
 // collectionsScreen lists the registered collections.
 type collectionsScreen struct {
-	list    List
-	sources map[string]api.Environment
-	runs    map[string][]api.Run
-	ranks   map[string]cell
+	list  List
+	runs  map[string]int
+	ranks map[string]cell
 }
 
 func newCollections() *collectionsScreen {
@@ -49,7 +48,7 @@ func (s *collectionsScreen) Update(w World, msg tea.Msg) tea.Cmd {
 		s.list.Wheel(msg.Rows)
 	case Click:
 		if s.list.Click(msg.Y - 1) {
-			cmd = s.open()
+			cmd = s.open(w)
 		}
 	case Act:
 		switch {
@@ -57,34 +56,35 @@ func (s *collectionsScreen) Update(w World, msg tea.Msg) tea.Cmd {
 		case msg.Intent == Back:
 			cmd = nav.To(nav.Back{})
 		case msg.Intent == Choose:
-			cmd = s.open()
+			cmd = s.open(w)
 		}
 	}
 	s.sync(w)
 	return cmd
 }
 
-func (s *collectionsScreen) open() tea.Cmd {
+func (s *collectionsScreen) open(w World) tea.Cmd {
 	id, ok := s.list.Selected()
 	if !ok {
 		return nil
 	}
-	return nav.Go(nav.Route{Place: nav.Collection, Challenge: deref(s.sources[id].TargetChallengeID), Collection: id})
+	return nav.Go(nav.Route{Place: nav.Collection, Challenge: deref(collectionsByID(w.Data)[id].TargetChallengeID), Collection: id})
 }
 
 func (s *collectionsScreen) sync(w World) {
 	rows, _ := Read(w.Data, CollectionsQuery())
-	s.sources, s.runs, s.ranks = map[string]api.Environment{}, map[string][]api.Run{}, rankCells(w)
-	for _, r := range allRuns(w.Data) {
-		s.runs[r.EnvironmentID] = append(s.runs[r.EnvironmentID], r)
-	}
-	ids := make([]string, len(rows.All))
-	for i, e := range rows.All {
-		ids[i] = e.ID
-		s.sources[e.ID] = e
-	}
 	s.list.Size(w.Height - 2)
-	s.list.Set(ids, func(i int) Fields {
+	s.list.Set(w.Version(), func() []string {
+		s.runs, s.ranks = map[string]int{}, rankCells(w)
+		for _, r := range allRuns(w.Data) {
+			s.runs[r.EnvironmentID]++
+		}
+		ids := make([]string, len(rows.All))
+		for i, e := range rows.All {
+			ids[i] = e.ID
+		}
+		return ids
+	}, func(i int) Fields {
 		e := rows.All[i]
 		return Fields{
 			Text: strings.Join([]string{e.ID, e.Title, e.TeamName, e.Author, deref(e.AgentID), e.RepoID, e.Revision, deref(e.TargetChallengeID), e.ChallengeID}, "\n"),
@@ -109,9 +109,9 @@ func rankCells(w World) map[string]cell {
 }
 
 // Subject is the selected collection.
-func (s *collectionsScreen) Subject(World) Subject {
+func (s *collectionsScreen) Subject(w World) Subject {
 	id, _ := s.list.Selected()
-	e, ok := s.sources[id]
+	e, ok := collectionsByID(w.Data)[id]
 	if !ok {
 		return Subject{What: "collections", Command: []string{"environments", "list"}}
 	}
@@ -142,7 +142,9 @@ func (s *collectionsScreen) View(w World) string {
 	t, columns := w.Theme, collectionColumns()
 	widths := arrange(columns, w.Width-2)
 	rows := []string{"  " + headOf(t, columns, widths)}
-	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string { return rowOf(t, columns, widths, s.cells(w, s.sources[id])) })...)
+	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
+		return rowOf(t, columns, widths, s.cells(w, collectionsByID(w.Data)[id]))
+	})...)
 	if s.list.Len() == 0 {
 		rows = append(rows, emptyLine(w, []Key{CollectionsQuery().Key}, s.list.Filtered(), "No collection yet. One is registered with: arena submit --dir DIR --challenge ID"))
 	}
@@ -163,7 +165,7 @@ func (s *collectionsScreen) cells(w World, e api.Environment) []cell {
 		toLookAt = cell{fmt.Sprint(n), look.Warn}
 	}
 	runs := ""
-	if n := len(s.runs[e.ID]); n > 0 {
+	if n := s.runs[e.ID]; n > 0 {
 		runs = fmt.Sprint(n)
 	}
 	return []cell{

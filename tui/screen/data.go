@@ -75,6 +75,8 @@ type Data struct {
 	entries map[Key]*entry
 	serial  int64
 	link    Link
+	changes int64 // grows with every answer that is taken in
+	made    map[string]made
 	now     time.Time     // of this machine, whatever clock the arena has
 	skew    time.Duration // of a mocked arena's clock
 }
@@ -89,7 +91,7 @@ type Link struct {
 
 // NewData makes an empty store.
 func NewData() *Data {
-	return &Data{sources: sources(), entries: map[Key]*entry{}}
+	return &Data{sources: sources(), entries: map[Key]*entry{}, made: map[string]made{}}
 }
 
 // Read returns the last good answer, and false when there was none yet.
@@ -152,6 +154,22 @@ func (d *Data) Version(k Key) int64 {
 	return 0
 }
 
+// made is something that was made from the answers, and from which.
+type made struct {
+	changes int64
+	value   any
+}
+
+// memo keeps what is made from the answers until one of them changes.
+func memo[T any](d *Data, name string, build func() T) T {
+	if m, ok := d.made[name]; ok && m.changes == d.changes {
+		return m.value.(T)
+	}
+	v := build()
+	d.made[name] = made{d.changes, v}
+	return v
+}
+
 // Link is how the connection is.
 func (d *Data) Link() Link { return d.link }
 
@@ -207,6 +225,7 @@ func (d *Data) Accept(m Loaded) bool {
 	}
 	e.asking, e.tried, e.err = 0, m.At, m.Err
 	d.heard(m.Err, m.At)
+	d.changes++
 	if m.Key == WhoamiQuery().Key && protocol.AsError(m.Err).Kind == protocol.KindSignedOut {
 		e.value = nil // who is signed out has no rights left over
 	}
@@ -233,6 +252,7 @@ func Put[T any](d *Data, q Query[T], value T) {
 	}
 	e.value, e.at, e.tried, e.err, e.asking, e.stale = value, d.now, d.now, nil, 0, false
 	e.version++
+	d.changes++
 }
 
 // heard notes whether the arena answered.

@@ -16,6 +16,17 @@ type Fields struct {
 	HasAge bool
 }
 
+// folded is the row in lower case, so that each letter of a filter does not do it
+// again.
+func (f Fields) folded() Fields {
+	named := make(map[string]string, len(f.Named))
+	for k, v := range f.Named {
+		named[k] = strings.ToLower(v)
+	}
+	f.Text, f.Named = strings.ToLower(f.Text), named
+	return f
+}
+
 // Filtering is a filter as it was typed, ready to be asked. Terms are separated
 // by spaces and must all hold:
 //
@@ -33,9 +44,11 @@ type Filtering struct {
 type filterTerm struct {
 	not     bool
 	field   string // empty for the whole row
+	literal string // in lower case; for what is no expression
 	pattern *regexp.Regexp
 	age     time.Duration // of age terms
 	younger bool
+	ofAge   bool
 }
 
 // ParseFilter reads a filter. Names are the fields that rows have; a term whose
@@ -54,7 +67,7 @@ func ParseFilter(text string, names []string) Filtering {
 			field = strings.ToLower(field)
 			if field == "age" {
 				if age, younger, ok := parseAge(value); ok {
-					t.field, t.age, t.younger = field, age, younger
+					t.ofAge, t.age, t.younger = true, age, younger
 					f.terms = append(f.terms, t)
 					continue
 				}
@@ -65,11 +78,12 @@ func ParseFilter(text string, names []string) Filtering {
 				}
 			}
 		}
-		pattern, err := regexp.Compile("(?i)" + word)
-		if err != nil {
-			pattern = regexp.MustCompile("(?i)" + regexp.QuoteMeta(word))
+		t.literal = strings.ToLower(word)
+		if regexp.QuoteMeta(word) != word {
+			if pattern, err := regexp.Compile("(?i)" + word); err == nil {
+				t.pattern = pattern
+			}
 		}
-		t.pattern = pattern
 		f.terms = append(f.terms, t)
 	}
 	return f
@@ -94,7 +108,7 @@ func parseAge(s string) (age time.Duration, younger, ok bool) {
 // Empty reports whether everything passes.
 func (f Filtering) Empty() bool { return len(f.terms) == 0 }
 
-// Matches reports whether a row passes.
+// Matches reports whether a folded row passes.
 func (f Filtering) Matches(row Fields) bool {
 	for _, t := range f.terms {
 		if t.matches(row) == t.not {
@@ -106,11 +120,19 @@ func (f Filtering) Matches(row Fields) bool {
 
 func (t filterTerm) matches(row Fields) bool {
 	switch {
-	case t.field == "age" && t.pattern == nil:
+	case t.ofAge:
 		return row.HasAge && (row.Age < t.age) == t.younger
 	case t.field != "":
-		return t.pattern.MatchString(row.Named[t.field])
+		return t.in(row.Named[t.field])
 	default:
-		return t.pattern.MatchString(row.Text)
+		return t.in(row.Text)
 	}
+}
+
+// in reports whether a text of a folded row has the term.
+func (t filterTerm) in(text string) bool {
+	if t.pattern != nil {
+		return t.pattern.MatchString(text)
+	}
+	return strings.Contains(text, t.literal)
 }

@@ -37,19 +37,44 @@ func boardKeys(d *Data) []Key {
 	return keys
 }
 
-// allRuns is every known run, newest first.
-func allRuns(d *Data) []api.Run {
-	var all []api.Run
-	for _, c := range challenges(d) {
-		rows, _ := Read(d, RunsQuery(c.ID))
-		for _, r := range rows.All {
-			all = append(all, d.fresher(r))
-		}
+// runIndex is every known run, newest first, and where each is.
+type runIndex struct {
+	all []api.Run
+	at  map[string]int
+}
+
+// allRuns is every known run, newest first. The caller must not change it.
+func allRuns(d *Data) []api.Run { return indexRuns(d).all }
+
+// runByID is one known run.
+func runByID(d *Data, id string) (api.Run, bool) {
+	index := indexRuns(d)
+	i, ok := index.at[id]
+	if !ok {
+		return api.Run{}, false
 	}
-	slices.SortStableFunc(all, func(a, b api.Run) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.RunID, a.RunID))
+	return index.all[i], true
+}
+
+func indexRuns(d *Data) runIndex {
+	return memo(d, "runs", func() runIndex {
+		var all []api.Run
+		for _, c := range challenges(d) {
+			rows, _ := Read(d, RunsQuery(c.ID))
+			for _, r := range rows.All {
+				all = append(all, d.fresher(r))
+			}
+		}
+		newest := func(a, b api.Run) int { return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.RunID, a.RunID)) }
+		if !slices.IsSortedFunc(all, newest) {
+			slices.SortStableFunc(all, newest)
+		}
+		index := runIndex{all, make(map[string]int, len(all))}
+		for i, r := range all {
+			index.at[r.RunID] = i
+		}
+		return index
 	})
-	return all
 }
 
 // fresher is a run of a list, or the same run as it was read by itself when that
@@ -69,36 +94,38 @@ func (d *Data) fresher(listed api.Run) api.Run {
 
 // latest is the newest that is known about a run.
 func latest(d *Data, challenge, run string) (api.Run, bool) {
-	rows, _ := Read(d, RunsQuery(challenge))
-	for _, r := range rows.All {
-		if r.RunID == run {
-			return d.fresher(r), true
-		}
+	if r, ok := runByID(d, run); ok {
+		return r, true
 	}
 	return Read(d, RunQuery(challenge, run))
 }
 
-// activeRun is the run that has not ended, if there is one.
+// activeRun is the run that has not ended, if there is one. It is among the
+// newest: one runs at a time.
 func activeRun(d *Data) (api.Run, bool) {
-	for _, c := range challenges(d) {
-		rows, _ := Read(d, RunsQuery(c.ID))
-		for _, r := range rows.All {
-			if r = d.fresher(r); !r.State.Ended() {
-				return r, true
-			}
+	for _, r := range allRuns(d) {
+		if !r.State.Ended() && r.State != protocol.RunQueued {
+			return r, true
+		}
+	}
+	for _, r := range allRuns(d) {
+		if !r.State.Ended() {
+			return r, true
 		}
 	}
 	return api.Run{}, false
 }
 
-// collectionsByID is every known collection.
+// collectionsByID is every known collection. The caller must not change it.
 func collectionsByID(d *Data) map[string]api.Environment {
-	rows, _ := Read(d, CollectionsQuery())
-	all := make(map[string]api.Environment, len(rows.All))
-	for _, e := range rows.All {
-		all[e.ID] = e
-	}
-	return all
+	return memo(d, "collections", func() map[string]api.Environment {
+		rows, _ := Read(d, CollectionsQuery())
+		all := make(map[string]api.Environment, len(rows.All))
+		for _, e := range rows.All {
+			all[e.ID] = e
+		}
+		return all
+	})
 }
 
 // team is who made a collection, as people call them.
@@ -180,30 +207,37 @@ type measured struct {
 	verification  protocol.Verification
 }
 
-// results is what is known about the results of all runs, by run.
-func results(d *Data, runs []api.Run) map[string]measured {
-	all := map[string]measured{}
-	for _, c := range challenges(d) {
-		board, _ := Read(d, LeaderboardQuery(c.ID))
-		for _, row := range board.Rows {
-			for i, run := range row.RunIDs {
-				if i < len(row.RunDeltasPP) {
-					all[run] = measured{delta: row.RunDeltasPP[i], verification: protocol.Valid}
+// results is what is known about the results of all runs, by run. The caller must
+// not change it.
+func results(d *Data) map[string]measured {
+	return memo(d, "results", func() map[string]measured {
+		all := map[string]measured{}
+		for _, c := range challenges(d) {
+			board, _ := Read(d, LeaderboardQuery(c.ID))
+			for _, row := range board.Rows {
+				for i, run := range row.RunIDs {
+					if i < len(row.RunDeltasPP) {
+						all[run] = measured{delta: row.RunDeltasPP[i], verification: protocol.Valid}
+					}
 				}
 			}
 		}
-	}
-	for _, r := range runs {
-		if whole, ok := Read(d, RunQuery(r.ChallengeID, r.RunID)); ok && whole.Result != nil {
-			all[r.RunID] = measured{whole.Result.DeltaPP, whole.Result.StderrPP, whole.Result.Verification}
+		for _, r := range allRuns(d) {
+			if r.Result != nil {
+				all[r.RunID] = measured{r.Result.DeltaPP, r.Result.StderrPP, r.Result.Verification}
+			}
 		}
-	}
-	return all
+		return all
+	})
 }
 
 // medianStages is the median duration of each stage over the ended runs of a
 // challenge that passed it, with their number.
 func medianStages(d *Data, challenge string) map[protocol.Stage]time.Duration {
+	return memo(d, "stages of "+challenge, func() map[protocol.Stage]time.Duration { return countStages(d, challenge) })
+}
+
+func countStages(d *Data, challenge string) map[protocol.Stage]time.Duration {
 	rows, _ := Read(d, RunsQuery(challenge))
 	took := map[protocol.Stage][]time.Duration{}
 	for _, r := range rows.All {

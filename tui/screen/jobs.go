@@ -63,14 +63,16 @@ func (s *jobsScreen) above() int { return 5 }
 
 func (s *jobsScreen) sync(w World) {
 	rows, _ := Read(w.Data, JobsQuery())
-	s.jobs = make(map[string]api.Job, len(rows.All))
-	ids := make([]string, len(rows.All))
-	for i, j := range rows.All {
-		ids[i] = j.RunID
-		s.jobs[j.RunID] = j
-	}
 	s.list.Size(w.Height - s.above() - 1)
-	s.list.Set(ids, func(i int) Fields {
+	s.list.Set(w.Version(), func() []string {
+		s.jobs = make(map[string]api.Job, len(rows.All))
+		ids := make([]string, len(rows.All))
+		for i, j := range rows.All {
+			ids[i] = j.RunID
+			s.jobs[j.RunID] = j
+		}
+		return ids
+	}, func(i int) Fields {
 		j := rows.All[i]
 		return Fields{
 			Text:  strings.Join([]string{j.RunID, deref(j.ID), j.Purpose, j.Challenge, j.Provider, j.Flavor, j.Stage}, "\n"),

@@ -19,6 +19,7 @@ import (
 // the order means something.
 type leaderboardScreen struct {
 	challenge string // empty until one is chosen: the first with results
+	turns     int64  // how often another was chosen
 	list      List
 	rows      []leaderboard.Row
 }
@@ -107,6 +108,7 @@ func (s *leaderboardScreen) turn(w World, step int) {
 	for i, c := range all {
 		if c.ID == s.chosen(w) {
 			s.challenge = all[(i+step+len(all))%len(all)].ID
+			s.turns++
 			return
 		}
 	}
@@ -115,12 +117,14 @@ func (s *leaderboardScreen) turn(w World, step int) {
 func (s *leaderboardScreen) sync(w World) {
 	board, _ := Read(w.Data, LeaderboardQuery(s.chosen(w)))
 	s.rows = board.Rows
-	ids := make([]string, len(board.Rows))
-	for i, r := range board.Rows {
-		ids[i] = r.Collection
-	}
 	s.list.Size(w.Height - rankingHead - 2)
-	s.list.Set(ids, func(i int) Fields {
+	s.list.Set(w.Version()+s.turns, func() []string {
+		ids := make([]string, len(board.Rows))
+		for i, r := range board.Rows {
+			ids[i] = r.Collection
+		}
+		return ids
+	}, func(i int) Fields {
 		r := board.Rows[i]
 		return Fields{
 			Text:  strings.Join([]string{r.Collection, r.Title, r.Author, deref(r.AgentID)}, "\n"),

@@ -17,8 +17,12 @@ import (
 // the rows by their ids only: the selection stays on its row when others come and
 // go, and on its place when the row itself goes.
 type List struct {
+	version int64    // of the rows
+	every   []string // the rows in order
+	asked   []Fields // what the filter asked of them; nil before it did
+	applied string   // the filter that was applied
+
 	ids    []string // what passes the filter, in order
-	all    int      // rows before the filter
 	at     int      // index of the selection
 	top    int      // index of the first row that shows
 	height int      // rows that show
@@ -45,14 +49,36 @@ func NewList(fields ...string) List {
 // they are all there, the cursor of a person who has not moved it stays on top.
 func (l *List) Partly(on bool) { l.partly = on }
 
-// Set gives the list its rows. Row returns what the filter may ask of the i-th.
-func (l *List) Set(ids []string, row func(i int) Fields) {
+// Set gives the list its rows, when they are of another version than those it has.
+// Rows returns their ids, row what the filter may ask of the i-th.
+func (l *List) Set(version int64, rows func() []string, row func(i int) Fields) {
+	anew := version != l.version || l.every == nil
+	if anew {
+		l.version, l.every, l.asked = version, append([]string{}, rows()...), nil
+	}
+	if anew || l.input.Value() != l.applied {
+		l.applied = l.input.Value()
+		l.pick(row)
+	}
+	l.settle()
+}
+
+// pick applies the filter. The selection stays on its row.
+func (l *List) pick(row func(i int) Fields) {
 	selected, had := l.Selected()
-	l.all = len(ids)
-	l.ids = l.ids[:0]
-	for i, id := range ids {
-		if l.filter.Empty() || l.filter.Matches(row(i)) {
-			l.ids = append(l.ids, id)
+	l.ids = l.every
+	if !l.filter.Empty() {
+		if l.asked == nil {
+			l.asked = make([]Fields, len(l.every))
+			for i := range l.every {
+				l.asked[i] = row(i).folded()
+			}
+		}
+		l.ids = nil
+		for i, id := range l.every {
+			if l.filter.Matches(l.asked[i]) {
+				l.ids = append(l.ids, id)
+			}
 		}
 	}
 	if l.partly && !l.moved {
@@ -62,7 +88,6 @@ func (l *List) Set(ids []string, row func(i int) Fields) {
 		l.top += i - l.at // what is above may have grown: the row stays where it is
 		l.at = i
 	}
-	l.settle()
 }
 
 // Size says how many rows show.
@@ -209,7 +234,7 @@ func (l *List) Status(t look.Theme, width int, noun string) string {
 			left = append(left, cell{" words, /regex/, " + strings.Join(l.fields, ": ") + ": age:<2d  ! for the opposite", look.Dim})
 		}
 	}
-	right[0].text = fmt.Sprintf("  %d of %s", len(l.ids), counted(l.all, noun))
+	right[0].text = fmt.Sprintf("  %d of %s", len(l.ids), counted(len(l.every), noun))
 	return ends(t, width, left, right)
 }
 

@@ -11,11 +11,16 @@ import (
 
 func noFields(int) Fields { return Fields{} }
 
+// set gives a list new rows.
+func set(l *List, ids []string, row func(int) Fields) {
+	l.Set(l.version+1, func() []string { return ids }, row)
+}
+
 // listOf is a list over ids with so many rows in view and the cursor on one.
 func listOf(ids []string, height int, selected string) List {
 	l := NewList("state")
 	l.Size(height)
-	l.Set(ids, noFields)
+	set(&l, ids, noFields)
 	l.Select(selected)
 	return l
 }
@@ -34,7 +39,7 @@ func TestSelectionFollowsItsRow(t *testing.T) {
 		{"it goes with all after it", []string{"a", "b"}, "b"},
 	} {
 		l := listOf(ids, 3, "c")
-		l.Set(c.next, noFields)
+		set(&l, c.next, noFields)
 		if got, _ := l.Selected(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
@@ -49,7 +54,7 @@ func TestScrollPositionStays(t *testing.T) {
 	}
 	l := listOf(ids, 10, "25")
 	before := l.at - l.top
-	l.Set(append([]string{"x", "y", "z"}, ids...), noFields)
+	set(&l, append([]string{"x", "y", "z"}, ids...), noFields)
 	if after := l.at - l.top; after != before {
 		t.Errorf("the row moved from line %d to line %d of the screen", before, after)
 	}
@@ -59,13 +64,13 @@ func TestUntouchedCursorStaysOnTopWhileRowsAreRead(t *testing.T) {
 	l := NewList()
 	l.Size(5)
 	l.Partly(true)
-	l.Set([]string{"b"}, noFields)
-	l.Set([]string{"a", "b"}, noFields)
+	set(&l, []string{"b"}, noFields)
+	set(&l, []string{"a", "b"}, noFields)
 	if got, _ := l.Selected(); got != "a" {
 		t.Errorf("the cursor is on %s", got)
 	}
 	l.Partly(false)
-	l.Set([]string{"new", "a", "b"}, noFields)
+	set(&l, []string{"new", "a", "b"}, noFields)
 	if got, _ := l.Selected(); got != "a" {
 		t.Errorf("once all was read, a refresh moved the cursor to %s", got)
 	}
@@ -76,7 +81,7 @@ func TestFilteringCountsAndClears(t *testing.T) {
 	text := func(i int) Fields { return Fields{Text: ids[i]} }
 	l := NewList()
 	l.Size(5)
-	l.Set(ids, text)
+	set(&l, ids, text)
 	l.Act(Filter)
 	if !l.Typing() {
 		t.Fatal("the filter has no focus")
@@ -84,7 +89,7 @@ func TestFilteringCountsAndClears(t *testing.T) {
 	for _, r := range "a" {
 		l.Type(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}})
 	}
-	l.Set(ids, text)
+	set(&l, ids, text)
 	if l.Len() != 2 {
 		t.Errorf("%d rows pass", l.Len())
 	}
@@ -95,7 +100,7 @@ func TestFilteringCountsAndClears(t *testing.T) {
 	if !l.Act(Back) {
 		t.Error("back does not clear the filter first")
 	}
-	l.Set(ids, text)
+	set(&l, ids, text)
 	if l.Len() != 3 || l.Act(Back) {
 		t.Errorf("%d rows pass, and back is still the list's", l.Len())
 	}
@@ -114,7 +119,7 @@ func TestListProperties(t *testing.T) {
 			case 0:
 				before, had := l.Selected()
 				next := ids.Draw(t, "ids")
-				l.Set(next, noFields)
+				set(&l, next, noFields)
 				if after, _ := l.Selected(); had && slices.Contains(next, before) && after != before {
 					t.Fatalf("the cursor went from %s to %s although it is there", before, after)
 				}

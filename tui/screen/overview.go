@@ -136,22 +136,25 @@ func (s *overviewScreen) run() api.Run {
 }
 
 func (s *overviewScreen) sync(w World) {
-	s.todos, s.happen = map[string]todo{}, map[string]happening{}
-	var ids []string
-	for _, t := range todos(w) {
-		ids = append(ids, t.id)
-		s.todos[t.id] = t
-	}
 	partly := w.Data.Partly(s.Needs(w))
 	s.queue.Partly(partly)
 	s.past.Partly(partly)
-	s.queue.Set(ids, nil)
-	ids = nil
-	for _, h := range lately(w) {
-		ids = append(ids, h.id)
-		s.happen[h.id] = h
-	}
-	s.past.Set(ids, nil)
+	s.queue.Set(w.Version(), func() (ids []string) {
+		s.todos = map[string]todo{}
+		for _, t := range todos(w) {
+			ids = append(ids, t.id)
+			s.todos[t.id] = t
+		}
+		return ids
+	}, nil)
+	s.past.Set(w.Version(), func() (ids []string) {
+		s.happen = map[string]happening{}
+		for _, h := range lately(w) {
+			ids = append(ids, h.id)
+			s.happen[h.id] = h
+		}
+		return ids
+	}, nil)
 	l := s.layout(w)
 	s.queue.Size(l.queueRows)
 	s.past.Size(l.pastRows)
@@ -191,7 +194,7 @@ const wideOverview = 110
 func (s *overviewScreen) layout(w World) overviewLayout {
 	l := overviewLayout{left: w.Width}
 	l.stages = w.Height >= 32
-	l.queueAt = len(budgetRows(w, l.left)) + len(activeRows(w, l.left, l.stages)) + 1
+	l.queueAt = budgetHeight + activeHeight(w, l.stages) + 1
 	if w.Width >= wideOverview {
 		l.right = (w.Width - gap) * 2 / 5
 		l.left = w.Width - l.right - gap
@@ -240,6 +243,9 @@ func (s *overviewScreen) View(w World) string {
 	return block(beside(left, l.left, right, l.right, w.Height), w.Height)
 }
 
+// budgetHeight is the number of budgetRows.
+const budgetHeight = 4
+
 // budgetRows are the budget with a blank row below.
 func budgetRows(w World, width int) []string {
 	b, ok := Read(w.Data, BudgetQuery())
@@ -260,6 +266,18 @@ func budgetRows(w World, width int) []string {
 
 func gaugeStyles(t look.Theme) gauge.Styles {
 	return gauge.Styles{Settled: t.Style(look.Accent), Reserved: t.Style(look.Warn), Remaining: t.Style(look.Faint), Over: t.Style(look.Bad), Legend: t.Style(look.Plain)}
+}
+
+// activeHeight is the number of activeRows.
+func activeHeight(w World, stages bool) int {
+	switch _, active := activeRun(w.Data); {
+	case !active:
+		return 3
+	case stages:
+		return 3 + len(protocol.Stages())
+	default:
+		return 4
+	}
 }
 
 // activeRows are the active run with a blank row below.

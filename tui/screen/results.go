@@ -1,9 +1,7 @@
 package screen
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -17,10 +15,7 @@ import (
 // resultsScreen lists collected results: those that wait for review first, the
 // oldest of them on top.
 type resultsScreen struct {
-	list    List
-	runs    map[string]api.Run
-	known   map[string]measured
-	sources map[string]api.Environment
+	list List
 }
 
 func newResults() *resultsScreen {
@@ -74,7 +69,7 @@ func (s *resultsScreen) Update(w World, msg tea.Msg) tea.Cmd {
 }
 
 func (s *resultsScreen) act(w World, i Intent) tea.Cmd {
-	r, ok := s.selected()
+	r, ok := s.selected(w)
 	if !ok {
 		return nil
 	}
@@ -84,61 +79,55 @@ func (s *resultsScreen) act(w World, i Intent) tea.Cmd {
 	return actOnRun(w, r, i)
 }
 
-func (s *resultsScreen) selected() (api.Run, bool) {
+func (s *resultsScreen) selected(w World) (api.Run, bool) {
 	id, _ := s.list.Selected()
-	r, ok := s.runs[id]
-	return r, ok
+	return runByID(w.Data, id)
 }
 
 func (s *resultsScreen) sync(w World) {
-	pending, _ := pendingResults(w.Data)
-	all := slices.DeleteFunc(allRuns(w.Data), func(r api.Run) bool { return !collected(r) })
-	s.sources, s.known = collectionsByID(w.Data), results(w.Data, all)
-	waits := map[string]int{} // place in the queue, counted from 1
-	for i, r := range pending {
-		waits[r.RunID] = i + 1
-	}
-	rank := func(r api.Run) int {
-		if n := waits[r.RunID]; n > 0 {
-			return n
-		}
-		return len(waits) + 1
-	}
-	slices.SortStableFunc(all, func(a, b api.Run) int { return cmp.Compare(rank(a), rank(b)) })
-	s.runs = make(map[string]api.Run, len(all))
-	ids := make([]string, len(all))
-	for i, r := range all {
-		ids[i] = r.RunID
-		if whole, ok := Read(w.Data, RunQuery(r.ChallengeID, r.RunID)); ok && whole.Result != nil {
-			r = whole
-		}
-		s.runs[r.RunID] = r
-	}
 	s.list.Size(w.Height - 2)
 	s.list.Partly(w.Data.Partly(s.Needs(w)))
-	s.list.Set(ids, func(i int) Fields { return s.fields(w, s.runs[ids[i]]) })
+	s.list.Set(w.Version(), func() []string { return runIDs(collectedRuns(w.Data)) }, func(i int) Fields { return s.fields(w, collectedRuns(w.Data)[i]) })
+}
+
+// collectedRuns are the runs whose result was collected: those that wait for
+// review first, the oldest of them on top, then the others, newest first.
+func collectedRuns(d *Data) []api.Run {
+	return memo(d, "collected", func() []api.Run {
+		all, _ := pendingResults(d)
+		waits := map[string]bool{}
+		for _, r := range all {
+			waits[r.RunID] = true
+		}
+		for _, r := range allRuns(d) {
+			if collected(r) && !waits[r.RunID] {
+				all = append(all, r)
+			}
+		}
+		return all
+	})
 }
 
 func (s *resultsScreen) fields(w World, r api.Run) Fields {
 	named := map[string]string{
-		"result": s.word(w, r), "team": team(s.sources, r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
+		"result": s.word(w, r), "team": team(collectionsByID(w.Data), r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
 	}
 	return Fields{
-		Text:  strings.Join([]string{r.RunID, r.EnvironmentID, s.sources[r.EnvironmentID].Title, named["result"], named["team"], r.Author, r.ChallengeID}, "\n"),
+		Text:  strings.Join([]string{r.RunID, r.EnvironmentID, collectionsByID(w.Data)[r.EnvironmentID].Title, named["result"], named["team"], r.Author, r.ChallengeID}, "\n"),
 		Named: named, Age: w.Now.Sub(r.CreatedAt), HasAge: true,
 	}
 }
 
 func (s *resultsScreen) word(w World, r api.Run) string {
-	if m, ok := s.known[r.RunID]; ok {
+	if m, ok := results(w.Data)[r.RunID]; ok {
 		return resultMark(w.Theme, m.verification).word
 	}
 	return "reviewed"
 }
 
 // Subject is the selected result.
-func (s *resultsScreen) Subject(World) Subject {
-	r, ok := s.selected()
+func (s *resultsScreen) Subject(w World) Subject {
+	r, ok := s.selected(w)
 	if !ok {
 		return Subject{}
 	}
@@ -169,7 +158,10 @@ func (s *resultsScreen) View(w World) string {
 	t, columns := w.Theme, resultColumns()
 	widths := arrange(columns, w.Width-2)
 	rows := []string{"  " + headOf(t, columns, widths)}
-	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string { return rowOf(t, columns, widths, s.cells(w, s.runs[id])) })...)
+	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
+		r, _ := runByID(w.Data, id)
+		return rowOf(t, columns, widths, s.cells(w, r))
+	})...)
 	if s.list.Len() == 0 {
 		rows = append(rows, emptyLine(w, runsKeys(w.Data), s.list.Filtered(), "No result yet. A scored run's is collected with s on its row in Runs."))
 	}
@@ -181,7 +173,7 @@ func (s *resultsScreen) View(w World) string {
 
 func (s *resultsScreen) cells(w World, r api.Run) []cell {
 	t := w.Theme
-	cells := []cell{{t.Done + " reviewed", look.Dim}, text(shortID(r.RunID)), text(team(s.sources, r.EnvironmentID, r.Author)), text(s.sources[r.EnvironmentID].Title), {r.ChallengeID, look.Dim}}
+	cells := []cell{{t.Done + " reviewed", look.Dim}, text(shortID(r.RunID)), text(team(collectionsByID(w.Data), r.EnvironmentID, r.Author)), text(collectionsByID(w.Data)[r.EnvironmentID].Title), {r.ChallengeID, look.Dim}}
 	age := cell{Ago(w.Now, r.Since), look.Dim}
 	if res := r.Result; res != nil {
 		cells[0] = resultMark(t, res.Verification).cell()
@@ -195,7 +187,7 @@ func (s *resultsScreen) cells(w World, r api.Run) []cell {
 		return append(cells, text(percent(res.BaselinePassRate)), text(percent(res.AfterPassRate)), cell{change, look.Strong}, cell{deref(res.ReviewedBy), look.Dim}, age)
 	}
 	change := ""
-	if m, ok := s.known[r.RunID]; ok {
+	if m, ok := results(w.Data)[r.RunID]; ok {
 		cells[0], change = resultMark(t, m.verification).cell(), points(m.delta)+" pp"
 	}
 	return append(cells, cell{}, cell{}, text(change), cell{}, age)

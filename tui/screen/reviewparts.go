@@ -120,7 +120,7 @@ func historyRows(w World, r api.Run, res api.Result, width int) []string {
 	if len(others) == 0 {
 		return []string{line(t, width, cell{"This is the collection's first run on " + r.ChallengeID + ".", look.Dim})}
 	}
-	known := results(w.Data, others)
+	known := results(w.Data)
 	var rows []string
 	for _, o := range others {
 		if m, ok := known[o.RunID]; ok && o.CreatedAt.Before(r.CreatedAt) {

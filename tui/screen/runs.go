@@ -14,10 +14,7 @@ import (
 
 // runsScreen lists the runs of all challenges.
 type runsScreen struct {
-	list    List
-	runs    map[string]api.Run
-	results map[string]measured
-	sources map[string]api.Environment
+	list List
 }
 
 func newRuns() *runsScreen {
@@ -47,34 +44,35 @@ func (s *runsScreen) Scopes(World) []Scope {
 func (s *runsScreen) Typing() bool { return s.list.Typing() }
 
 func (s *runsScreen) sync(w World) {
-	all := allRuns(w.Data)
-	s.sources, s.results = collectionsByID(w.Data), results(w.Data, all)
-	s.runs = make(map[string]api.Run, len(all))
-	ids := make([]string, len(all))
-	for i, r := range all {
-		ids[i] = r.RunID
-		s.runs[r.RunID] = r
-	}
 	s.list.Size(w.Height - 2)
 	s.list.Partly(w.Data.Partly(runsKeys(w.Data)))
-	s.list.Set(ids, func(i int) Fields { return s.fields(w, all[i]) })
+	s.list.Set(w.Version(), func() []string { return runIDs(allRuns(w.Data)) }, func(i int) Fields { return s.fields(w, allRuns(w.Data)[i]) })
+}
+
+// runIDs are the ids of runs.
+func runIDs(runs []api.Run) []string {
+	ids := make([]string, len(runs))
+	for i, r := range runs {
+		ids[i] = r.RunID
+	}
+	return ids
 }
 
 // fields is what the filter may ask of a run.
 func (s *runsScreen) fields(w World, r api.Run) Fields {
 	named := map[string]string{
-		"state": runMark(w.Theme, r).word + " " + string(r.State), "team": team(s.sources, r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
+		"state": runMark(w.Theme, r).word + " " + string(r.State), "team": team(collectionsByID(w.Data), r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
 		"stage": string(deref(r.Stage)), "result": s.resultWord(w, r), "class": string(deref(r.Fault)),
 	}
 	text := strings.Join([]string{
-		r.RunID, r.EnvironmentID, s.sources[r.EnvironmentID].Title, named["state"], named["team"], named["author"], named["challenge"],
+		r.RunID, r.EnvironmentID, collectionsByID(w.Data)[r.EnvironmentID].Title, named["state"], named["team"], named["author"], named["challenge"],
 		named["stage"], named["result"], named["class"], deref(r.Reason), deref(r.AgentID),
 	}, "\n")
 	return Fields{Text: text, Named: named, Age: w.Now.Sub(r.CreatedAt), HasAge: true}
 }
 
 func (s *runsScreen) resultWord(w World, r api.Run) string {
-	m, ok := s.results[r.RunID]
+	m, ok := results(w.Data)[r.RunID]
 	switch {
 	case ok:
 		return resultMark(w.Theme, m.verification).word
@@ -111,22 +109,21 @@ func (s *runsScreen) act(w World, i Intent) tea.Cmd {
 	if i == Back {
 		return nav.To(nav.Back{})
 	}
-	r, ok := s.selected()
+	r, ok := s.selected(w)
 	if !ok {
 		return nil
 	}
 	return actOnRun(w, r, i)
 }
 
-func (s *runsScreen) selected() (api.Run, bool) {
+func (s *runsScreen) selected(w World) (api.Run, bool) {
 	id, _ := s.list.Selected()
-	r, ok := s.runs[id]
-	return r, ok
+	return runByID(w.Data, id)
 }
 
 // Subject is the selected run.
-func (s *runsScreen) Subject(World) Subject {
-	r, ok := s.selected()
+func (s *runsScreen) Subject(w World) Subject {
+	r, ok := s.selected(w)
 	if !ok {
 		return Subject{What: "runs", Command: []string{"runs"}}
 	}
@@ -153,7 +150,8 @@ func (s *runsScreen) View(w World) string {
 	widths := arrange(columns, w.Width-2)
 	rows := []string{"  " + headOf(t, columns, widths)}
 	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
-		return rowOf(t, columns, widths, s.cells(w, s.runs[id]))
+		r, _ := runByID(w.Data, id)
+		return rowOf(t, columns, widths, s.cells(w, r))
 	})...)
 	if s.list.Len() == 0 {
 		rows = append(rows, emptyLine(w, runsKeys(w.Data), s.list.Filtered(), "No run yet. One starts with: arena run --challenge ID --id ENV --execute"))
@@ -174,8 +172,8 @@ func (s *runsScreen) cells(w World, r api.Run) []cell {
 	return []cell{
 		runMark(t, r).cell(),
 		text(shortID(r.RunID)),
-		text(team(s.sources, r.EnvironmentID, r.Author)),
-		text(or(s.sources[r.EnvironmentID].Title, shortID(r.EnvironmentID))),
+		text(team(collectionsByID(w.Data), r.EnvironmentID, r.Author)),
+		text(or(collectionsByID(w.Data)[r.EnvironmentID].Title, shortID(r.EnvironmentID))),
 		{r.ChallengeID, look.Dim},
 		{string(deref(r.Stage)), look.Dim},
 		s.resultCell(w, r),
@@ -185,7 +183,7 @@ func (s *runsScreen) cells(w World, r api.Run) []cell {
 }
 
 func (s *runsScreen) resultCell(w World, r api.Run) cell {
-	m, ok := s.results[r.RunID]
+	m, ok := results(w.Data)[r.RunID]
 	if !ok {
 		if p := progressCell(w.Theme, r); p.text != "" {
 			return p

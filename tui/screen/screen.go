@@ -109,6 +109,10 @@ type Subject struct {
 	Command []string // the equivalent arena command, without its name
 }
 
+// Version grows when data changes, and when a minute has passed: what a screen
+// has made from the World is good until then.
+func (w World) Version() int64 { return w.Data.changes + w.Now.Unix()/60 }
+
 // Me is who the arena sees, nobody before it answered.
 func (w World) Me() api.Whoami {
 	me, _ := Read(w.Data, WhoamiQuery())
