@@ -44,7 +44,7 @@ func lines() map[string]int {
 			"protocol/jobs/simulated", "protocol/relay", "protocol/episode/check", "gates/controls", "tui/nav",
 		},
 		5: {
-			"tui", "tui/screen", "tui/widget/palette", "fixture/world", "protocol/server",
+			"tui", "tui/screen", "tui/widget/palette", "fixture/world", "fixture/world/chaos", "protocol/server",
 			"protocol/hub/hubtest", "protocol/jobs/jobstest", "store/storetest", "tui/tuitest",
 		},
 		6: {"cmd/arena"},
