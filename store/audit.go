@@ -38,6 +38,16 @@ type change struct {
 	before, after any    // nil where there was or is nothing
 }
 
+// OverlapSeen records that somebody was told that a collection overlaps with a
+// sealed suite: how many findings of each code, never which task. Such answers
+// could be used to guess a suite one task at a time, so each leaves a trace.
+func (s *Store) OverlapSeen(ctx context.Context, by protocol.Actor, source protocol.Source, found map[string]int) error {
+	return s.update(ctx, "record an overlap answer for "+by.Name, func(t *tx) error {
+		object := "source:" + string(source.RepoType) + ":" + source.RepoID + "@" + source.Revision
+		return t.audit(ctx, change{by: by, action: "overlap-answer", object: object, after: found})
+	})
+}
+
 // audit adds a row to the audit trail. Each row's hash covers the row before
 // it, so that nobody can change or drop one without changing every later hash.
 func (t *tx) audit(ctx context.Context, c change) error {

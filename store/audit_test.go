@@ -48,3 +48,21 @@ func TestTheAuditTrailIsAChain(t *testing.T) {
 		t.Errorf("a deleted row: %v", err)
 	}
 }
+
+// TestOverlapSeen: an answer about a sealed suite leaves who got it and how much
+// it said, and nothing of the suite.
+func TestOverlapSeen(t *testing.T) {
+	s := openTest(t)
+	source := protocol.Source{RepoType: protocol.RepoBundle, RepoID: "pack", Revision: strings.Repeat("0a", 20)}
+	by := protocol.Actor{Name: "eve", RequestID: "req-00001"}
+	if err := s.OverlapSeen(t.Context(), by, source, map[string]int{"sealed-overlap": 2}); err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := s.Audit(t.Context(), protocol.Page{})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("audit rows: %v, %v", rows, err)
+	}
+	if r := rows[0]; r.Actor != "eve" || r.Action != "overlap-answer" || r.RequestID != "req-00001" || r.After != `{"sealed-overlap":2}` {
+		t.Errorf("the row says %+v", r)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/posttrainarena/arena/gates"
 	"github.com/posttrainarena/arena/gates/report"
@@ -22,6 +23,7 @@ type Submission struct {
 	Title     string
 	Notes     string
 	Upload    *hub.Snapshot // the uploaded files of a bundle; nil when they are read from the source
+	RequestID string        // X-Request-Id, for the audit trail
 }
 
 // Validation is what reading a collection and running the gates on it gave.
@@ -82,6 +84,9 @@ func (s *Service) examine(ctx context.Context, who protocol.Identity, sub Submis
 	}
 	source := sub.Source
 	source.Revision = snapshot.Commit
+	if err := s.recordOverlap(ctx, protocol.Actor{Name: who.Name, RequestID: sub.RequestID}, source, v.Report); err != nil {
+		return v, errors.Join(err, snapshot.Release())
+	}
 	v.Collection.Source = source
 	v.Collection.ID = protocol.NewCollectionID(who.Name, track, source)
 	v.Collection.Author, v.Collection.AgentID = who.Name, sub.AgentID
@@ -92,6 +97,21 @@ func (s *Service) examine(ctx context.Context, who protocol.Identity, sub Submis
 	}
 	v.snapshot = snapshot
 	return v, nil
+}
+
+// recordOverlap leaves a trace of an answer that tells its reader something about
+// the sealed suites.
+func (s *Service) recordOverlap(ctx context.Context, by protocol.Actor, source protocol.Source, r report.Report) error {
+	found := map[string]int{}
+	for code, n := range r.Summary.ByCode {
+		if strings.HasPrefix(code, "sealed-") {
+			found[code] = n
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return s.Store.OverlapSeen(ctx, by, source, found)
 }
 
 // judge reads the packages of a snapshot and runs the gates on them.

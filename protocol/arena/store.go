@@ -61,6 +61,7 @@ type Store interface {
 	PostMessage(ctx context.Context, by protocol.Actor, m protocol.Message) (protocol.Message, bool, error)
 
 	SaveBundle(ctx context.Context, treeID string, files []protocol.TreeFile, open func(path string) (io.ReadCloser, error)) error
+	OverlapSeen(ctx context.Context, by protocol.Actor, source protocol.Source, found map[string]int) error
 	Submit(ctx context.Context, by protocol.Actor, c protocol.Collection) (protocol.Collection, bool, error)
 
 	Reserve(ctx context.Context, by protocol.Actor, r protocol.Reservation) (protocol.Run, bool, error)

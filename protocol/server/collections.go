@@ -57,7 +57,7 @@ func (c *call) withSubmission(do func(arena.Submission) error) error {
 		if err := c.body(&req); err != nil {
 			return err
 		}
-		return do(submissionFrom(req, nil))
+		return do(c.submission(req, nil))
 	}
 	done := c.readWithin(readBundle)
 	req, upload, err := c.readBundle(multipart.NewReader(http.MaxBytesReader(c.w, c.r.Body, c.maxUpload()), params["boundary"]))
@@ -66,11 +66,12 @@ func (c *call) withSubmission(do func(arena.Submission) error) error {
 		return err
 	}
 	done()
-	return do(submissionFrom(req, upload))
+	return do(c.submission(req, upload))
 }
 
-func submissionFrom(req api.EnvironmentRequest, upload *hub.Snapshot) arena.Submission {
-	sub := arena.Submission{Challenge: req.ChallengeID, Source: req.Source(), Title: req.Title, Notes: req.Notes, Upload: upload}
+// submission is what the request asks to validate or register.
+func (c *call) submission(req api.EnvironmentRequest, upload *hub.Snapshot) arena.Submission {
+	sub := arena.Submission{Challenge: req.ChallengeID, Source: req.Source(), Title: req.Title, Notes: req.Notes, Upload: upload, RequestID: c.requestID}
 	if req.AgentID != nil {
 		sub.AgentID = *req.AgentID
 	}

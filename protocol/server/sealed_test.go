@@ -141,7 +141,9 @@ func (s secrets) log(t *rapid.T) []string {
 
 // files draws what a job may leave, with sealed names wherever a name can stand.
 func (s secrets) files(t *rapid.T) fstest.MapFS {
-	file := func(format string, args ...any) *fstest.MapFile { return &fstest.MapFile{Data: fmt.Appendf(nil, format, args...)} }
+	file := func(format string, args ...any) *fstest.MapFile {
+		return &fstest.MapFile{Data: fmt.Appendf(nil, format, args...)}
+	}
 	files := fstest.MapFS{
 		"reports/score.json": file(`{"schema_version": 1, "run_name": %q, "baseline_score": 0.5, "score_after_posttrain": %q, "delta_score": 0, "eval_task_ids": [%q], "score_v2": {"suites": {%q: {}}}}`,
 			s.name(t), s.name(t), s.name(t), s.name(t)),
