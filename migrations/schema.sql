@@ -314,3 +314,9 @@ CREATE TABLE verdicts (
 CREATE TRIGGER verdicts_keep BEFORE UPDATE ON verdicts BEGIN SELECT RAISE(ABORT, 'verdicts are kept; attach a new version'); END;
 
 CREATE TRIGGER verdicts_stay BEFORE DELETE ON verdicts BEGIN SELECT RAISE(ABORT, 'verdicts are kept; attach a new version'); END;
+
+CREATE INDEX runs_money    ON runs (settled, reserved);
+
+CREATE INDEX runs_by_state ON runs (challenge, state, since, id);
+
+CREATE INDEX jobs_money    ON jobs (billed);

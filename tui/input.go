@@ -27,6 +27,22 @@ func (m *Model) typing() bool {
 	return ok && t.Typing()
 }
 
+// typed takes what was typed. Letters that arrive together, because a person types
+// fast or a line is slow, are one message; each of them is a key. Pasted text is
+// text.
+func (m *Model) typed(msg tea.KeyMsg) tea.Cmd {
+	if msg.Type != tea.KeyRunes || msg.Paste || len(msg.Runes) < 2 {
+		return m.key(msg)
+	}
+	var cmds []tea.Cmd
+	for _, r := range msg.Runes {
+		one := msg
+		one.Runes = []rune{r}
+		cmds = append(cmds, m.key(one))
+	}
+	return tea.Batch(cmds...)
+}
+
 // key turns a key into an intent, or hands it over as text.
 func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 	if m.tooSmall() { // what cannot be seen takes no keys

@@ -149,7 +149,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.width, m.height = msg.Width, msg.Height
 		return m.synced()
 	case tea.KeyMsg:
-		return m.key(msg)
+		return m.typed(msg)
 	case tea.MouseMsg:
 		return m.mouseMsg(msg)
 	case tea.ResumeMsg:

@@ -389,3 +389,11 @@ func TestUnexpectedPanicEndsInOrder(t *testing.T) {
 		})
 	}
 }
+
+// Letters that arrive in one read are keys all the same.
+func TestFastTyping(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, _ *tuitest.Arena) {
+		p.Send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("2jjy")})
+		p.Has("Copied run " + tuitest.RunPending2)
+	})
+}
