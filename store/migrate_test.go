@@ -84,7 +84,13 @@ func TestANewerDatabaseIsRefusedWithBothVersions(t *testing.T) {
 	if !errors.Is(err, ErrNewerSchema) {
 		t.Fatalf("Open = %v, want ErrNewerSchema", err)
 	}
-	for _, want := range []string{"0010 (0010_more)", "up to 0009", "restore " + filepath.Join(s.Dir(), snapshotName(10))} {
+	ours, schemaErr := SchemaVersion()
+	if schemaErr != nil {
+		t.Fatal(schemaErr)
+	}
+	for _, want := range []string{
+		fmt.Sprintf("%04d (%04d_more)", ours+1, ours+1), fmt.Sprintf("up to %04d", ours), "restore " + filepath.Join(s.Dir(), snapshotName(ours+1)),
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}

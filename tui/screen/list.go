@@ -28,6 +28,7 @@ type List struct {
 	height int      // rows that show
 	moved  bool     // the person has moved the cursor
 	partly bool     // rows are still being read for the first time
+	last   bool     // the last of them have just come
 
 	input  textinput.Model
 	typing bool
@@ -47,7 +48,7 @@ func NewList(fields ...string) List {
 
 // Partly says whether the rows are still being read for the first time. Until
 // they are all there, the cursor of a person who has not moved it stays on top.
-func (l *List) Partly(on bool) { l.partly = on }
+func (l *List) Partly(on bool) { l.partly, l.last = on, l.partly && !on }
 
 // Set gives the list its rows, when they are of another version than those it has.
 // Rows returns their ids, row what the filter may ask of the i-th.
@@ -81,7 +82,7 @@ func (l *List) pick(row func(i int) Fields) {
 			}
 		}
 	}
-	if l.partly && !l.moved {
+	if (l.partly || l.last) && !l.moved {
 		had, l.at, l.top = false, 0, 0
 	}
 	if i := slices.Index(l.ids, selected); had && i >= 0 {

@@ -70,8 +70,13 @@ func TestUntouchedCursorStaysOnTopWhileRowsAreRead(t *testing.T) {
 		t.Errorf("the cursor is on %s", got)
 	}
 	l.Partly(false)
-	set(&l, []string{"new", "a", "b"}, noFields)
-	if got, _ := l.Selected(); got != "a" {
+	set(&l, []string{"first", "a", "b"}, noFields)
+	if got, _ := l.Selected(); got != "first" {
+		t.Errorf("with the last of them, the cursor is on %s", got)
+	}
+	l.Partly(false)
+	set(&l, []string{"new", "first", "a", "b"}, noFields)
+	if got, _ := l.Selected(); got != "first" {
 		t.Errorf("once all was read, a refresh moved the cursor to %s", got)
 	}
 }
