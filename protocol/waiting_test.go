@@ -37,16 +37,26 @@ func TestWaiting(t *testing.T) {
 		blocked, reason string
 		cause           string
 	}{
-		"a launch that is not confirmed": {queued, noon, 5 * time.Minute, "the provider has not confirmed a job",
-			"The launch is not confirmed.", "The provider huggingface has not confirmed a job for more than 5m0s, since 2026-10-19 12:00:00 UTC."},
-		"a job in the queue": {begun, started, time.Hour, "the job has not printed anything",
-			"The provider huggingface has the job (SCHEDULING)", "The job (SCHEDULING) has not printed anything for more than 1h0m0s, since 2026-10-19 12:01:00 UTC."},
-		"a job that works": {running, heard, 45 * time.Minute, "the job",
-			"The job is in the stage gate, 3 of 8 done.", "The job (RUNNING) has not printed anything for more than 45m0s, since 2026-10-19 12:10:00 UTC."},
-		"a job that is to stop": {canceled, asked, 10 * time.Minute, "the provider stops the job",
-			"ada asked at 2026-10-19 12:20:00 UTC for it to be canceled.", "The job has gone on after it was to be canceled for more than 10m0s, since 2026-10-19 12:20:00 UTC."},
-		"a provider that is away": {cut, away, 15 * time.Minute, "the provider does not answer",
-			"The provider huggingface has not answered since 2026-10-19 12:30:00 UTC.", "The provider huggingface has not answered for more than 15m0s, since 2026-10-19 12:30:00 UTC."},
+		"a launch that is not confirmed": {
+			queued, noon, 5 * time.Minute, "the provider has not confirmed a job",
+			"The launch is not confirmed.", "The provider huggingface has not confirmed a job for more than 5m0s, since 2026-10-19 12:00:00 UTC.",
+		},
+		"a job in the queue": {
+			begun, started, time.Hour, "the job has not printed anything",
+			"The provider huggingface has the job (SCHEDULING)", "The job (SCHEDULING) has not printed anything for more than 1h0m0s, since 2026-10-19 12:01:00 UTC.",
+		},
+		"a job that works": {
+			running, heard, 45 * time.Minute, "the job",
+			"The job is in the stage gate, 3 of 8 done.", "The job (RUNNING) has not printed anything for more than 45m0s, since 2026-10-19 12:10:00 UTC.",
+		},
+		"a job that is to stop": {
+			canceled, asked, 10 * time.Minute, "the provider stops the job",
+			"ada asked at 2026-10-19 12:20:00 UTC for it to be canceled.", "The job has gone on after it was to be canceled for more than 10m0s, since 2026-10-19 12:20:00 UTC.",
+		},
+		"a provider that is away": {
+			cut, away, 15 * time.Minute, "the provider does not answer",
+			"The provider huggingface has not answered since 2026-10-19 12:30:00 UTC.", "The provider huggingface has not answered for more than 15m0s, since 2026-10-19 12:30:00 UTC.",
+		},
 	} {
 		due := c.since.Add(c.waits)
 		early, late := c.run.Waiting(patience(), due.Add(-time.Second)), c.run.Waiting(patience(), due)

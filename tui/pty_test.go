@@ -80,7 +80,7 @@ func sixKeys(t *testing.T, arena, data string) {
 	}
 	c.await("is accepted.")
 	c.press("5")
-	c.await("Leaderboard skillsbench-9b", "95% over tasks", "copper-kettle")
+	c.await("Leaderboard skillsbench-9b", "95% over tasks", "Night-shift logs") // a row that the review made
 	for _, tab := range []struct{ key, shows string }{{"1", "Active run"}, {"2", "17 runs"}, {"3", "5 results"}, {"4", "16 collections"}, {"6", "messages"}, {"7", "17 jobs"}} {
 		c.press(tab.key)
 		c.await(tab.shows)
@@ -127,6 +127,7 @@ func againstServer(t *testing.T, arena, data string) {
 		for _, size := range [][2]int{{1, 1}, {500, 200}, {60, 16}, {59, 16}, {200, 60}, {3, 90}, {100, 30}} {
 			c.resize(size[0], size[1])
 		}
+		c.await("Needs you", "● live") // the last size has arrived: what cannot be seen takes no keys
 		c.press("2")
 		c.await("17 runs", "Runs")
 		c.press("q")

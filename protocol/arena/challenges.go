@@ -62,7 +62,7 @@ func (s *Service) standing(ctx context.Context, c protocol.Challenge) (Standing,
 	st.Priced = priceError == ""
 	facts := protocol.LaunchFacts{Challenge: c, Price: st.Price, PriceError: priceError}
 	st.Reservation = facts.Reservation()
-	tally, err := s.Tally(ctx, c.ID)
+	tally, err := s.tallies.get(ctx, s, c.ID, func() (protocol.RunTally, error) { return s.Tally(ctx, c.ID) })
 	if err != nil {
 		return st, err
 	}

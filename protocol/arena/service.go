@@ -77,6 +77,8 @@ type Service struct {
 	logs     signalMap          // by run id: woken when lines or the end of its log were stored
 	watchers watchers
 	boards   boardCache
+	metrics  asOf[protocol.Metrics]
+	tallies  asOf[protocol.RunTally]
 	tries    triesCache
 
 	validations quota

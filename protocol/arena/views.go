@@ -234,13 +234,19 @@ const (
 	metricsDays   = 366
 )
 
-// Metrics adds up the runs of a challenge, or of every one when it is empty.
+// Metrics adds up the runs of a challenge, or of every one when it is empty. What
+// was added up is kept until something has happened in the arena.
 func (s *Service) Metrics(ctx context.Context, challenge string) (protocol.Metrics, error) {
 	if challenge != "" {
 		if _, err := s.Challenge(challenge); err != nil {
 			return protocol.Metrics{}, err
 		}
 	}
+	return s.metrics.get(ctx, s, challenge, func() (protocol.Metrics, error) { return s.measure(ctx, challenge) })
+}
+
+// measure reads what runs add up to.
+func (s *Service) measure(ctx context.Context, challenge string) (protocol.Metrics, error) {
 	facts := protocol.MetricsFacts{Explain: func(r protocol.Run) (string, string) { c := s.explain(r); return c.Sentence, c.Advice }}
 	var err error
 	if facts.Counts, err = s.RunCounts(ctx, challenge); err != nil {

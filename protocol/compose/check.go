@@ -69,8 +69,11 @@ func checkArena(a configs.Arena) configs.Problems {
 		key     string
 		minutes int
 	}{
-		{"no_job", a.Stalled.NoJobMinutes}, {"no_output", a.Stalled.NoOutputMinutes}, {"silence", a.Stalled.SilenceMinutes},
-		{"cancel", a.Stalled.CancelMinutes}, {"unreachable", a.Stalled.UnreachableMinutes},
+		{"no_job", a.Stalled.NoJobMinutes},
+		{"no_output", a.Stalled.NoOutputMinutes},
+		{"silence", a.Stalled.SilenceMinutes},
+		{"cancel", a.Stalled.CancelMinutes},
+		{"unreachable", a.Stalled.UnreachableMinutes},
 	} {
 		c.need(wait.minutes >= 0 && wait.minutes <= maxPatience, "stalled."+wait.key+"_minutes", "must be from 0 to %d, not %d", maxPatience, wait.minutes)
 	}

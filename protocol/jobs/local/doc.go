@@ -38,7 +38,7 @@
 //	ARENA_COLLECTION  run/collection, unset when a code host has the collection
 //
 // Everything else of the arena's environment, tokens above all, stays away from
-// it, and no value of a variable is ever written to disk.
+// it, and nothing that it gets of that environment is ever written to disk.
 //
 // A job's directory may be removed once its run has ended: the arena has copied
 // what it keeps.

@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,24 +51,24 @@ func harmless() []string {
 // environment is what a job's command gets from this process's environment and
 // about itself.
 func (p *Provider) environment(v view) []string {
-	var env []string
+	values := map[string]string{}
 	for _, name := range slices.Concat(harmless(), p.options.Environment) {
 		if value := p.options.Getenv(name); value != "" {
-			env = append(env, name+"="+value)
+			values[name] = value
 		}
 	}
-	for name, value := range v.Env {
-		env = append(env, name+"="+value)
-	}
+	maps.Copy(values, v.Env)
 	work := filepath.Join(v.dir, workDir)
-	env = append(env,
-		"ARENA_RUN_ID="+v.Run,
-		"ARENA_RUN_DIR="+filepath.Join(v.dir, outputDir),
-		"ARENA_CONFIG="+filepath.Join(work, configFile))
+	values["ARENA_RUN_ID"] = v.Run
+	values["ARENA_RUN_DIR"] = filepath.Join(v.dir, outputDir)
+	values["ARENA_CONFIG"] = filepath.Join(work, configFile)
 	if collection := filepath.Join(work, collectionDir); isDir(collection) {
-		env = append(env, "ARENA_COLLECTION="+collection)
+		values["ARENA_COLLECTION"] = collection
 	}
-	slices.Sort(env)
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		env = append(env, name+"="+values[name])
+	}
 	return env
 }
 

@@ -330,9 +330,12 @@ func (p *Provider) reach() error {
 	return nil
 }
 
-// view returns the state of a record as of now.
+// view returns the state of a record as of now. It has a copy of the record, so
+// that it can be looked at after the lock is given back, when somebody may cancel
+// the job.
 func (p *Provider) view(r *record) view {
-	return view{record: r, script: p.script(r), now: p.options.Now().UTC().Round(0)}
+	copied := *r
+	return view{record: &copied, script: p.script(r), now: p.options.Now().UTC().Round(0)}
 }
 
 // keptScripts is how many scripts are kept. One run is active at a time; the
