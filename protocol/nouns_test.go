@@ -145,8 +145,11 @@ func TestTolerated(t *testing.T) {
 func TestChallengeOrder(t *testing.T) {
 	day := func(d int) time.Time { return noon.AddDate(0, 0, d) }
 	all := []protocol.Challenge{
-		{ID: "old", Status: protocol.StatusClosed}, {ID: "b", Status: protocol.StatusOpen, Opens: day(1)}, {ID: "next", Status: protocol.StatusPlanned},
-		{ID: "c", Status: protocol.StatusOpen, Opens: day(0)}, {ID: "a", Status: protocol.StatusOpen, Opens: day(1)},
+		{ID: "old", Status: protocol.StatusClosed},
+		{ID: "b", Status: protocol.StatusOpen, Opens: day(1)},
+		{ID: "next", Status: protocol.StatusPlanned},
+		{ID: "c", Status: protocol.StatusOpen, Opens: day(0)},
+		{ID: "a", Status: protocol.StatusOpen, Opens: day(1)},
 	}
 	protocol.SortChallenges(all)
 	var ids []string

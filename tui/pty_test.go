@@ -179,8 +179,7 @@ func TestCrashRestoresTheTerminal(t *testing.T) {
 			dir := t.TempDir()
 			done := make(chan error, 1)
 			go func() { done <- tui.Run(t.Context(), onConsole(c, a, dir)) }()
-			c.await("Needs you")
-			c.press("2", "j", "l")
+			c.openLog()
 			err := <-done
 			var crash screen.Crash
 			if !errors.As(err, &crash) || crash.Value != "boom" {
@@ -193,6 +192,18 @@ func TestCrashRestoresTheTerminal(t *testing.T) {
 			c.restored()
 		})
 	}
+}
+
+// openLog opens the log of the sample's active run, waiting for what each key
+// needs to act on.
+func (c *console) openLog() {
+	c.t.Helper()
+	c.await("Needs you")
+	c.press("2")
+	c.await("15 runs")
+	c.press("j")
+	c.await("▌ ▸ running")
+	c.press("l")
 }
 
 // onConsole are options for a dashboard of this process on a console.
@@ -252,8 +263,7 @@ func TestSaveLog(t *testing.T) {
 	defer stop()
 	done := make(chan error, 1)
 	go func() { done <- tui.Run(ctx, onConsole(c, a, dir)) }()
-	c.await("Needs you")
-	c.press("2", "j", "l")
+	c.openLog()
 	c.await("12,345")
 	for n, name := range []string{tuitest.RunActive + ".log", tuitest.RunActive + "-2.log"} {
 		c.press("s")

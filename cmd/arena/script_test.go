@@ -156,6 +156,9 @@ func killServer(ts *testscript.TestScript, neg bool, args []string) {
 	s := ts.Value(serverKey{}).(*latestServer)
 	s.killed = true
 	ts.Check(s.cmd.Process.Kill())
+	// Its locks go with it, and the next command may want them.
+	_, err := s.cmd.Process.Wait()
+	ts.Check(err)
 }
 
 func until(ts *testscript.TestScript, neg bool, args []string) {

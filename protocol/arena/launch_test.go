@@ -161,7 +161,10 @@ func TestDailyLimitCountsScoredRuns(t *testing.T) {
 		if free := time.Now().Add(e.RetryAfter); !free.Equal(second.CreatedAt.Add(24 * time.Hour)) {
 			t.Errorf("the next run may start at %s; the last one started at %s", free, second.CreatedAt)
 		}
+		w.close()
 		time.Sleep(e.RetryAfter)
+		w = w.restart()
+		w.watch()
 		next("request-004")
 		w.checkLedger()
 	})

@@ -166,8 +166,15 @@ func (s *attemptsScreen) cells(w World, a artifacts.Attempt) []cell {
 		ending.text += ", retried"
 	}
 	return []cell{
-		{fmt.Sprint(a.Number), look.Dim}, outcomeMark(w.Theme, a.Outcome).cell(), {string(a.Stage), look.Dim}, text(or(a.Task, "unknown")),
-		text(step), {rollout, look.Dim}, ending, text(rewardText(a)), text(optional(a.Tools)), {tokens(a), look.Dim}, text(seconds(a.Timing.Total)),
+		{fmt.Sprint(a.Number), look.Dim},
+		outcomeMark(w.Theme, a.Outcome).cell(),
+		{string(a.Stage), look.Dim},
+		text(or(a.Task, "unknown")),
+		text(step),
+		{rollout, look.Dim},
+		ending, text(rewardText(a)), text(optional(a.Tools)),
+		{tokens(a), look.Dim},
+		text(seconds(a.Timing.Total)),
 	}
 }
 

@@ -169,7 +169,11 @@ func (s *collectionsScreen) cells(w World, e api.Environment) []cell {
 		runs = fmt.Sprint(n)
 	}
 	return []cell{
-		text(or(e.TeamName, e.Author)), text(or(e.Title, e.ID)), {deref(e.TargetChallengeID), look.Dim}, {string(e.RepoType), look.Dim},
-		eligible, toLookAt, text(runs), s.ranks[e.ID], {e.Author, look.Dim}, {Ago(w.Now, e.CreatedAt), look.Dim},
+		text(or(e.TeamName, e.Author)), text(or(e.Title, e.ID)),
+		{deref(e.TargetChallengeID), look.Dim},
+		{string(e.RepoType), look.Dim},
+		eligible, toLookAt, text(runs), s.ranks[e.ID],
+		{e.Author, look.Dim},
+		{Ago(w.Now, e.CreatedAt), look.Dim},
 	}
 }

@@ -147,7 +147,14 @@ func (s *jobsScreen) cells(w World, j api.Job) []cell {
 		tone = look.Accent
 	}
 	return []cell{
-		{j.Stage, tone}, text(shortID(j.RunID)), {deref(j.ID), look.Dim}, text(j.Purpose), {j.Challenge, look.Dim}, text(j.Flavor), {j.Provider, look.Dim},
-		text(took), cost, {Ago(w.Now, j.CreatedAt), look.Dim},
+		{j.Stage, tone},
+		text(shortID(j.RunID)),
+		{deref(j.ID), look.Dim},
+		text(j.Purpose),
+		{j.Challenge, look.Dim},
+		text(j.Flavor),
+		{j.Provider, look.Dim},
+		text(took), cost,
+		{Ago(w.Now, j.CreatedAt), look.Dim},
 	}
 }

@@ -241,7 +241,9 @@ func (s *leaderboardScreen) axis(t look.Theme) interval.Model {
 
 func (s *leaderboardScreen) cells(t look.Theme, of map[string]api.Environment, r leaderboard.Row) []cell {
 	return []cell{
-		{fmt.Sprint(r.Rank), look.Strong}, text(or(r.Title, r.Collection)), {team(of, r.Collection, r.Author), look.Dim},
+		{fmt.Sprint(r.Rank), look.Strong},
+		text(or(r.Title, r.Collection)),
+		{team(of, r.Collection, r.Author), look.Dim},
 		{fmt.Sprintf("%s %s %s pp", points(r.DeltaPP), t.PlusMinus, fixed(r.StderrPP)), look.Strong},
 	}
 }

@@ -133,8 +133,10 @@ func challenges(now time.Time, runs []api.Run) []api.Challenge {
 	realOne.Reason = ptr("Runs are paused on this challenge.")
 	recipe := protocol.Recipe{ID: "grpo-v1", MaxErrorFraction: 0.1, NumGenerations: 8, MaxSteps: 40}
 	return []api.Challenge{
-		{ID: Smoke, Title: "Terminal subset, 9B", Status: protocol.StatusOpen, Track: "terminal", Recipe: recipe, Health: smoke, Simulated: true,
-			Baseline: &protocol.Baseline{PassRate: 0.104167, StderrPP: 3.12, Trials: 3}, Opens: ptr(now.Add(-40 * 24 * time.Hour))},
+		{
+			ID: Smoke, Title: "Terminal subset, 9B", Status: protocol.StatusOpen, Track: "terminal", Recipe: recipe, Health: smoke, Simulated: true,
+			Baseline: &protocol.Baseline{PassRate: 0.104167, StderrPP: 3.12, Trials: 3}, Opens: ptr(now.Add(-40 * 24 * time.Hour)),
+		},
 		{ID: Real, Title: "SkillsBench, 9B", Status: protocol.StatusOpen, Track: "skillsbench", Recipe: recipe, Health: realOne, RunsPaused: ptr("Until the next pipeline release."), Simulated: true},
 		{ID: Planned, Title: "Terminal, 35B", Status: protocol.StatusPlanned, Track: "terminal", Recipe: recipe},
 	}
@@ -215,8 +217,10 @@ func boards(a *Arena) map[string]api.Leaderboard {
 func messages(now time.Time) []api.Message {
 	return []api.Message{
 		{Filename: "20000101-0900-mira-c3", RequestID: "seed-3", Author: "mira", Body: "Runs of skillsbench-9b stay paused until the next pipeline release.", CreatedAt: now.Add(-2 * time.Hour)},
-		{Filename: "19991231-1800-kappa-b2", RequestID: "seed-2", Author: "kappa", AgentID: ptr("kappa-agent"), Refs: []string{"19991230-0800-aurora-a1"}, CreatedAt: now.Add(-15 * time.Hour),
-			Body: "検証器の二番目のテストについて。\n\nThe second check of wire-sort compares only literals; \x1b[31mred\x1b[0m is not shown as red here, and a bell\a does not ring. 🧪"},
+		{
+			Filename: "19991231-1800-kappa-b2", RequestID: "seed-2", Author: "kappa", AgentID: ptr("kappa-agent"), Refs: []string{"19991230-0800-aurora-a1"}, CreatedAt: now.Add(-15 * time.Hour),
+			Body: "検証器の二番目のテストについて。\n\nThe second check of wire-sort compares only literals; \x1b[31mred\x1b[0m is not shown as red here, and a bell\a does not ring. 🧪",
+		},
 		{Filename: "19991230-0800-aurora-a1", RequestID: "seed-1", Author: "aurora", Body: "Our build systems collection is up.\nWe would like comments on the verifiers.", CreatedAt: now.Add(-49 * time.Hour)},
 	}
 }

@@ -37,8 +37,10 @@ func runs(now time.Time) []api.Run {
 		{id: RunActive, challenge: Smoke, collection: ColVega, author: "vega", age: hours(1.6), state: protocol.RunRunning, stages: 5},
 		{id: RunPending2, challenge: Smoke, collection: ColKappa, author: "kappa", age: hours(9), state: protocol.RunScored, stages: 6, before: 4, after: 7, verification: protocol.Pending},
 		{id: RunUncollect, challenge: Smoke, collection: ColOrion, author: "orion-lab", age: hours(14), state: protocol.RunScored, stages: 6},
-		{id: RunPlatform, challenge: Smoke, collection: ColDelta, author: "delta", age: hours(20), state: protocol.RunFailed, stages: 3, fault: protocol.FaultPlatform,
-			reason: "RuntimeError: OpenCode evaluation contains agent or verifier errors (6 > 4 tolerated); most often (6×): LiteLLM proxy failed to start for model. The proxy between the agent and the model did not start."},
+		{
+			id: RunPlatform, challenge: Smoke, collection: ColDelta, author: "delta", age: hours(20), state: protocol.RunFailed, stages: 3, fault: protocol.FaultPlatform,
+			reason: "RuntimeError: OpenCode evaluation contains agent or verifier errors (6 > 4 tolerated); most often (6×): LiteLLM proxy failed to start for model. The proxy between the agent and the model did not start.",
+		},
 		{id: RunPending, challenge: Smoke, collection: ColAurora, author: "aurora", age: hours(60), state: protocol.RunScored, stages: 6, before: 4, after: 6, verification: protocol.Pending, slow: 4},
 		{id: RunCanceled, challenge: Smoke, collection: ColDelta, author: "delta", age: hours(70), state: protocol.RunCanceled, stages: 4, fault: protocol.FaultCanceled, reason: "Canceled by delta."},
 		{id: RunCollection, challenge: Smoke, collection: ColDelta, author: "delta", age: hours(90), state: protocol.RunFailed, stages: 4, fault: protocol.FaultCollection, reason: "RuntimeError: no gate task could be built"},

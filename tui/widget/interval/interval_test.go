@@ -84,11 +84,13 @@ func TestTies(t *testing.T) {
 		{"touching counts as overlapping", []interval.Row{row(5, 6), row(4, 5)}, []interval.Span{{First: 0, Last: 1}}},
 		{"all three", []interval.Row{row(4, 9), row(3, 7), row(1, 5)}, []interval.Span{{First: 0, Last: 2}}},
 		{
-			"the first is apart from the last", []interval.Row{row(6, 9), row(3, 7), row(1, 5)},
+			"the first is apart from the last",
+			[]interval.Row{row(6, 9), row(3, 7), row(1, 5)},
 			[]interval.Span{{First: 0, Last: 1}, {First: 1, Last: 2, Lane: 1}},
 		},
 		{
-			"a lane is used again", []interval.Row{row(8, 9), row(8, 9), row(1, 2), row(1, 2)},
+			"a lane is used again",
+			[]interval.Row{row(8, 9), row(8, 9), row(1, 2), row(1, 2)},
 			[]interval.Span{{First: 0, Last: 1}, {First: 2, Last: 3}},
 		},
 		{"a row without an interval ends a run", []interval.Row{row(1, 5), alone, row(1, 5)}, nil},
