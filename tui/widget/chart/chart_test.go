@@ -219,3 +219,22 @@ func BenchmarkView(b *testing.B) {
 		})
 	}
 }
+
+// TestTheSmallestNumbersHavePlaces: half of the smallest number is 0, so that a
+// careless scale divides 0 by 0.
+func TestTheSmallestNumbersHavePlaces(t *testing.T) {
+	const tiny = math.SmallestNonzeroFloat64
+	for _, points := range [][]chart.Point{
+		{{X: 0, Y: 1}, {X: tiny, Y: 0}},
+		{{X: 0, Y: 0}, {X: 1, Y: tiny}},
+		{{X: -math.MaxFloat64, Y: -math.MaxFloat64}, {X: math.MaxFloat64, Y: math.MaxFloat64}},
+	} {
+		m := chart.New()
+		m.SetSize(40, 8)
+		m.SetPoints(points)
+		m.Move(1)
+		if rows := strings.Split(m.View(), "\n"); len(rows) != 8 {
+			t.Errorf("%v: %d rows", points, len(rows))
+		}
+	}
+}

@@ -60,10 +60,21 @@ func (s scale) at(y float64) float64 {
 	if s.logarithmic {
 		y = math.Log10(y)
 	}
-	if s.low == s.high {
+	return share(y, s.low, s.high)
+}
+
+// share is where v lies between two values, from 0 to 1, and in the middle when
+// they are the same. Values are halved only where their difference would overflow:
+// the halves of the smallest numbers are all 0.
+func share(v, low, high float64) float64 {
+	switch span := high - low; {
+	case low == high:
 		return 0.5
+	case math.IsInf(span, 0):
+		return (v/2 - low/2) / (high/2 - low/2)
+	default:
+		return (v - low) / span
 	}
-	return (y/2 - s.low/2) / (s.high/2 - s.low/2) // halved, against overflow
 }
 
 // value is the inverse of at.
@@ -134,10 +145,7 @@ func (m Model) plot(p plan) []string {
 // column is the column of columns in which x lies.
 func (m Model) column(x float64, columns int) int {
 	first, last := m.points[0].X, m.points[len(m.points)-1].X
-	if first == last {
-		return columns / 2
-	}
-	return min(int((x/2-first/2)/(last/2-first/2)*float64(columns)), columns-1)
+	return min(int(share(x, first, last)*float64(columns)), columns-1)
 }
 
 // trace draws the curve. In each column of dots it draws from the least to the

@@ -29,7 +29,7 @@ func Sparkline(values []float64, width int, ascii bool) string {
 		case low == high:
 			b.WriteRune(levels[len(levels)/2-1])
 		default:
-			at := (y/2 - low/2) / (high/2 - low/2) * float64(len(levels)-1)
+			at := share(y, low, high) * float64(len(levels)-1)
 			b.WriteRune(levels[int(at+0.5)])
 		}
 	}
