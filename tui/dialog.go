@@ -69,7 +69,7 @@ func (d *dialog) act(_ *Model, i screen.Intent) (tea.Cmd, bool) {
 	}
 }
 
-func (d *dialog) typed(_ *Model, msg tea.KeyMsg) { d.confirm, _ = d.confirm.Update(msg) }
+func (d *dialog) typed(_ *Model, msg tea.KeyMsg) { d.confirm, _ = d.confirm.Update(oneLine(msg)) }
 
 func (d *dialog) draw(_ *Model, width, height int) []string {
 	d.confirm.SetSize(min(width, mostDialogWidth), min(height, mostDialogHeight))

@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/posttrainarena/arena/protocol/client"
 	"github.com/posttrainarena/arena/tui/nav"
 	"github.com/posttrainarena/arena/tui/screen"
+	"github.com/posttrainarena/arena/tui/widget/celltext"
 )
 
 // scopes are those that are live now, the innermost first.
@@ -41,6 +44,15 @@ func (m *Model) typed(msg tea.KeyMsg) tea.Cmd {
 		cmds = append(cmds, m.key(one))
 	}
 	return tea.Batch(cmds...)
+}
+
+// oneLine is a key for a text field of one row that draws what it is given:
+// pasted text can hold what has no certain width.
+func oneLine(msg tea.KeyMsg) tea.KeyMsg {
+	if msg.Type == tea.KeyRunes {
+		msg.Runes = []rune(celltext.Clean(string(msg.Runes)))
+	}
+	return msg
 }
 
 // key turns a key into an intent, or hands it over as text.
@@ -187,7 +199,7 @@ func (m *Model) mouseMsg(msg tea.MouseMsg) tea.Cmd {
 
 func (m *Model) click(x, y int) tea.Cmd {
 	if c, ok := m.overlay.(*commands); ok {
-		return c.click(m, y-headerRows-m.boxTop(len(c.draw(m, m.width-4, m.bodyHeight()))))
+		return c.click(m, y-m.headerRows()-m.boxTop(len(c.draw(m, m.width-4, m.bodyHeight()))))
 	}
 	switch {
 	case m.overlay != nil || m.typing():
@@ -199,10 +211,10 @@ func (m *Model) click(x, y int) tea.Cmd {
 			}
 		}
 		return nil
-	case y < headerRows || y >= m.height-footerRows:
+	case y < m.headerRows() || y >= m.height-footerRows:
 		return nil
 	default:
-		return m.top().screen.Update(m.world(), screen.Click{X: x - 1, Y: y - headerRows})
+		return m.top().screen.Update(m.world(), screen.Click{X: x - 1, Y: y - m.headerRows()})
 	}
 }
 
@@ -223,9 +235,18 @@ func (m *Model) copySubject(i screen.Intent) tea.Cmd {
 	case i == screen.CopyJSON && s.Value != nil:
 		return m.copy(nav.Copy{What: s.What + " as JSON", Text: indented(s.Value)})
 	case i == screen.CopyCommand && len(s.Command) > 0:
-		command := "arena " + strings.Join(s.Command, " ")
+		command := "arena " + strings.Join(m.addressed(s.Command), " ")
 		return m.copy(nav.Copy{What: command, Text: command})
 	default:
 		return m.flash(nav.Warned, "There is nothing here to copy in that form.")
 	}
+}
+
+// addressed adds the arena's address to a command, unless it is the one that the
+// command line calls by itself.
+func (m *Model) addressed(command []string) []string {
+	if m.options.BaseURL == "" || m.options.BaseURL == client.DefaultURL {
+		return command
+	}
+	return append(slices.Clone(command), "--url", m.options.BaseURL)
 }

@@ -68,7 +68,7 @@ type overlay interface {
 // New makes the dashboard. Its calls to the arena end with ctx.
 func New(ctx context.Context, o Options) (*Model, error) {
 	o = o.complete()
-	keys, err := screen.NewKeys(screen.Bindings())
+	keys, err := screen.NewKeys(o.Bindings)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +279,7 @@ func (m *Model) world() screen.World {
 }
 
 // bodyHeight is the room between header and footer.
-func (m *Model) bodyHeight() int { return max(m.height-headerRows-footerRows, 1) }
+func (m *Model) bodyHeight() int { return max(m.height-m.headerRows()-footerRows, 1) }
 
 // bodyWidth leaves a column free at either side.
 func (m *Model) bodyWidth() int { return max(m.width-2, 1) }
@@ -289,11 +289,14 @@ func (m *Model) sweep() tea.Cmd {
 	if m.quitting || m.crash != nil {
 		return nil
 	}
-	w := m.world()
-	shown := append([]screen.Key{screen.WhoamiQuery().Key, screen.VersionQuery().Key, screen.ChallengesQuery().Key}, m.top().screen.Needs(w)...)
 	var cmds []tea.Cmd
-	for _, r := range m.data.Due(shown) {
+	for _, r := range m.data.Due(m.needs()) {
 		cmds = append(cmds, r.Command(m.do, m.options.Now))
 	}
 	return tea.Batch(cmds...)
+}
+
+// needs is what shows: the page on top, and what the header says.
+func (m *Model) needs() []screen.Key {
+	return append([]screen.Key{screen.WhoamiQuery().Key, screen.VersionQuery().Key, screen.ChallengesQuery().Key}, m.top().screen.Needs(m.world())...)
 }

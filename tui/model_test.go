@@ -60,7 +60,9 @@ func TestReviewInSixKeys(t *testing.T) {
 func TestRejectionNeedsANote(t *testing.T) {
 	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
 		a.Change(func(a *tuitest.Arena) { a.Gates = nil })
-		p.Type("3", "enter", "x", "ctrl+s") // nothing is wrong, so there is no draft
+		p.Type("3", "enter", "a")
+		p.Has("Change +6.25 pp over 32 tasks") // the draft shows at once
+		p.Type("esc", "x", "ctrl+s")           // nothing is wrong, so there is no draft
 		p.Has("in at least 20 characters")
 		p.Type("The verifier leaks.", "ctrl+s")
 		p.Has("in at least 20 characters")
@@ -280,11 +282,11 @@ func TestMouse(t *testing.T) {
 	inBubble(t, func(p *tuitest.Pump, _ *tuitest.Arena) {
 		p.Send(press(16, 0))
 		p.Has("15 runs")
-		p.Send(press(30, 5))
+		p.Send(press(30, 6))
 		p.Has("▌ ✓ scored     b00000000002")
 		p.Send(tea.MouseMsg{Button: tea.MouseButtonWheelDown})
 		p.Has("▌ ✓ scored     b00000000001")
-		p.Send(press(30, 8))
+		p.Send(press(30, 9))
 		p.Has("Runs › b00000000001") // a second press opens
 		p.Type("m")
 		p.Has("mouse released, m takes it")
@@ -387,6 +389,24 @@ func TestUnexpectedPanicEndsInOrder(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Where the cursor cannot be moved, the overview is printed once.
+func TestPrint(t *testing.T) {
+	now := time.Date(2031, 5, 6, 8, 0, 0, 0, time.UTC)
+	var out strings.Builder
+	o := tuitest.Options(tuitest.Sample(now))
+	o.Out, o.Now = &out, func() time.Time { return now }
+	if err := tui.Print(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	tuitest.Golden(t, "print", out.String())
+	a := tuitest.Sample(now)
+	a.Down = client.ErrNetwork
+	o.Client = a
+	if err := tui.Print(t.Context(), o); !errors.Is(err, client.ErrNetwork) {
+		t.Errorf("an arena that is away is %v", err)
 	}
 }
 

@@ -37,6 +37,9 @@ type Options struct {
 	ASCII    bool // draw with ASCII only, whatever the locale
 	NoColor  bool // draw without colours, whatever the environment
 
+	// Bindings is the key table; nil for the built-in one. screen.Remap changes it.
+	Bindings []screen.Binding
+
 	// MaySuspend reports whether somebody is there to wake the process up again
 	// when it is stopped. Nil: nobody.
 	MaySuspend func() bool
@@ -59,6 +62,9 @@ func (o Options) complete() Options {
 	}
 	if o.Zone == nil {
 		o.Zone = time.UTC
+	}
+	if o.Bindings == nil {
+		o.Bindings = screen.Bindings()
 	}
 	if o.After == nil {
 		now := o.Now

@@ -97,7 +97,7 @@ func (c *commands) choose(m *Model) (tea.Cmd, bool) {
 	return m.intend(does.binding, choice.Argument), false
 }
 
-func (c *commands) typed(_ *Model, msg tea.KeyMsg) { c.palette, _ = c.palette.Update(msg) }
+func (c *commands) typed(_ *Model, msg tea.KeyMsg) { c.palette, _ = c.palette.Update(oneLine(msg)) }
 
 func (c *commands) draw(_ *Model, width, height int) []string {
 	c.palette.SetSize(min(width, mostPaletteWidth), min(height, mostPaletteHeight))

@@ -13,11 +13,19 @@ import (
 	"github.com/posttrainarena/arena/tui/widget/celltext"
 )
 
-// Rows around the screen: tabs and breadcrumb above, keys below.
-const (
-	headerRows = 2
-	footerRows = 1
-)
+// footerRows are the keys, or what was said last.
+const footerRows = 1
+
+// roomy is the height from which a blank row keeps header and screen apart.
+const roomy = 30
+
+// headerRows are tabs and breadcrumb, and a blank row where there is room.
+func (m *Model) headerRows() int {
+	if m.height >= roomy {
+		return 3
+	}
+	return 2
+}
 
 // View draws the frame: every row exactly as wide as the terminal.
 func (m *Model) View() (frame string) {
@@ -37,6 +45,9 @@ func (m *Model) View() (frame string) {
 	body := strings.Split(m.top().screen.View(w), "\n")
 	rows := make([]string, 0, m.height)
 	rows = append(rows, m.tabBar().row, m.breadcrumb(w))
+	for len(rows) < m.headerRows() {
+		rows = append(rows, "")
+	}
 	for i := range m.bodyHeight() {
 		row := ""
 		if i < len(body) {
@@ -45,7 +56,7 @@ func (m *Model) View() (frame string) {
 		rows = append(rows, celltext.FitStyled(" "+row, m.width))
 	}
 	if m.overlay != nil {
-		m.lay(rows[headerRows:], m.overlay.draw(m, m.width-4, m.bodyHeight()))
+		m.lay(rows[m.headerRows():], m.overlay.draw(m, m.width-4, m.bodyHeight()))
 	}
 	rows = append(rows, m.footer(w))
 	for i, row := range rows {
@@ -207,6 +218,9 @@ func (m *Model) status(w screen.World) (string, int) {
 	if m.options.ReadOnly {
 		add(look.Warn, "read-only")
 	}
+	if host := m.host(); m.width >= 110 {
+		add(look.Dim, host)
+	}
 	if who := whoName(w.Me()); who != "" && m.width >= 80 {
 		add(look.Dim, who)
 	}
@@ -222,6 +236,11 @@ func (m *Model) status(w screen.World) (string, int) {
 		add(look.Good, m.theme.Live+" live")
 	}
 	return "  " + strings.Join(parts, "  ") + " ", width + 1
+}
+
+// host is the arena's address, without what goes without saying.
+func (m *Model) host() string {
+	return strings.TrimPrefix(strings.TrimPrefix(m.options.BaseURL, "http://"), "https://")
 }
 
 func whoName(me api.Whoami) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -16,12 +17,38 @@ import (
 
 	"github.com/posttrainarena/arena/protocol/client"
 	"github.com/posttrainarena/arena/tui"
+	"github.com/posttrainarena/arena/tui/screen"
 )
 
 // tuiFlags are how the dashboard is shown.
 type tuiFlags struct {
-	ReadOnly bool `name:"readonly" help:"Change nothing in the dashboard, whoever is signed in."`
-	ASCII    bool `name:"ascii" help:"Draw the dashboard with ASCII characters only; chosen by itself when the locale is not UTF-8."`
+	ReadOnly bool   `name:"readonly" help:"Change nothing in the dashboard, whoever is signed in."`
+	Keys     string `name:"keys" placeholder:"FILE" help:"Keys of your own for the dashboard, a line each, such as: log follow = F"`
+	ASCII    bool   `name:"ascii" help:"Draw the dashboard with ASCII characters only; chosen by itself when the locale is not UTF-8."`
+}
+
+// maxKeysFile bounds how much of a file of keys is read.
+const maxKeysFile = 64 << 10
+
+// bindings is the key table with the person's own keys in it.
+func (f tuiFlags) bindings() ([]screen.Binding, error) {
+	if f.Keys == "" {
+		return screen.Bindings(), nil
+	}
+	file, err := os.Open(f.Keys)
+	if err != nil {
+		return nil, usagef("--keys: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxKeysFile))
+	if err != nil {
+		return nil, usagef("--keys: %w", err)
+	}
+	rows, err := screen.Remap(screen.Bindings(), f.Keys, string(text))
+	if err != nil {
+		return nil, usagef("--keys: %w", err)
+	}
+	return rows, nil
 }
 
 // tuiCmd shows the organizer's dashboard of an arena.
@@ -53,16 +80,18 @@ type dashboard struct {
 func (env *environ) onTerminal() bool { return env.StdinTTY && env.StdoutTTY }
 
 // dashboard shows the dashboard on this terminal until the person leaves it, ctx
-// ends or the terminal goes away.
+// ends or the terminal goes away. Where there is no terminal that could show it,
+// the overview is printed once.
 func (env *environ) dashboard(ctx context.Context, d dashboard) error {
-	if !env.onTerminal() {
-		return usagef("the dashboard needs a terminal for its input and output; without one use verbs such as arena runs and arena budget")
-	}
 	// Reads are signed only with a token: an arena refuses reads that show an
 	// unknown one.
 	c, err := client.New(client.Options{
 		BaseURL: d.url, Token: d.token, SignReads: !d.token.IsZero(), HTTP: env.Transport, UserAgent: "arena-tui/" + build().Version, Sleep: env.Sleep,
 	})
+	if err != nil {
+		return err
+	}
+	bindings, err := d.bindings()
 	if err != nil {
 		return err
 	}
@@ -72,11 +101,19 @@ func (env *environ) dashboard(ctx context.Context, d dashboard) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
-	return tui.Run(ctx, tui.Options{
+	o := tui.Options{
 		Client: c, BaseURL: c.BaseURL(), In: env.Stdin, Out: env.Stdout, Getenv: env.Getenv, Now: d.now, Zone: time.Local,
 		ReadOnly: d.ReadOnly, ASCII: d.ASCII, QuitEffect: d.quitEffect, Create: tui.CreateIn(dir), Pager: env.pager,
-		MaySuspend: maySuspend,
-	})
+		MaySuspend: maySuspend, Bindings: bindings,
+	}
+	switch {
+	case env.Getenv("TERM") == "dumb", !env.StdoutTTY:
+		return tui.Print(ctx, o)
+	case !env.StdinTTY:
+		return usagef("the dashboard reads its keys from a terminal, and standard input is none")
+	default:
+		return tui.Run(ctx, o)
+	}
 }
 
 // maySuspend reports whether a shell waits for this process. The leader of a

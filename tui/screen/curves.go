@@ -33,9 +33,9 @@ func metrics() []string {
 	return []string{"reward", "loss", "kl", "entropy", "reward_std", "grad_norm"}
 }
 
-// set takes the steps in. Steps are only ever added.
+// set takes the steps of a run in. To one run, steps are only ever added.
 func (c *curves) set(steps []protocol.TrainingStep) {
-	if len(steps) == len(c.steps) {
+	if len(steps) == len(c.steps) && (len(steps) == 0 || steps[0].At.Equal(c.steps[0].At)) {
 		return
 	}
 	c.steps = steps
@@ -80,6 +80,9 @@ func chartStyles(t look.Theme) chart.Styles {
 		Title: t.Style(look.Strong), Value: t.Style(look.Plain), Note: t.Style(look.Warn), Line: t.Style(look.Accent), Axis: t.Style(look.Dim), Cursor: t.Style(look.Warn),
 	}
 }
+
+// drawn reports whether there is a curve to see.
+func (c *curves) drawn() bool { return len(c.steps) > fewSteps }
 
 // act turns to the next curve, or inspects the present one.
 func (c *curves) act(i Intent) bool {
@@ -149,6 +152,7 @@ func (c *curves) draw(i, width, height int) []string {
 // grid draws as many curves as there is room for, beginning with the selected.
 func (c *curves) grid(width, height, columns int) []string {
 	n := min(len(c.charts), columns*(height/fullChartHeight))
+	n -= n % columns
 	lines := (n + columns - 1) / columns
 	each, cellWidth := height/max(lines, 1), (width-(columns-1)*gap)/columns
 	var rows []string

@@ -39,7 +39,7 @@ func lately(w World) []happening {
 	}
 	for _, e := range sources {
 		all = append(all, happening{
-			id: "collection:" + e.ID, at: e.CreatedAt, mark: mark{w.Theme.Dot, "submitted", look.Accent},
+			id: "collection:" + e.ID, at: e.CreatedAt, mark: mark{w.Theme.Dot, "submitted", look.Plain},
 			what:  fmt.Sprintf("%s by %s, %d of %s eligible", or(e.Title, e.ID), or(e.TeamName, e.Author), e.EligibleTasks, counted(e.TaskCount, "task")),
 			route: nav.Route{Place: nav.Collection, Challenge: deref(e.TargetChallengeID), Collection: e.ID},
 		})

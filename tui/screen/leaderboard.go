@@ -165,7 +165,7 @@ func rankingColumns() []column {
 		{title: "Collection", width: 16, flex: 3},
 		{title: "Team", width: 12, flex: 1, keep: 1},
 		{title: "Change", width: 15, right: true},
-		{title: "95% over tasks", width: 22, flex: 5},
+		{title: "95% over tasks", width: 22, flex: 5, keep: 4},
 		{title: "Runs", width: 4, right: true},
 		{title: "Needed", width: 6, right: true, keep: 3},
 		{title: "Pending", width: 7, right: true, keep: 2},
@@ -184,12 +184,14 @@ func (s *leaderboardScreen) View(w World) string {
 	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
 		i, r := s.row(id)
 		parts := rowOf(t, columns[:axisColumn], widths[:axisColumn], s.cells(t, of, r))
-		parts += celltext.Spaces(gap) + axis.Row(i, widths[axisColumn])
+		if widths[axisColumn] > 0 {
+			parts += celltext.Spaces(gap) + axis.Row(i, widths[axisColumn])
+		}
 		return parts + celltext.Spaces(gap) + rowOf(t, columns[axisColumn+1:], widths[axisColumn+1:], s.counts(r))
 	})...)
 	if s.list.Len() == 0 {
 		rows = append(rows, emptyLine(w, []Key{LeaderboardQuery(chosen).Key}, s.list.Filtered(), "No accepted result yet."))
-	} else {
+	} else if widths[axisColumn] > 0 {
 		before := total(widths[:axisColumn]) + gap + 2
 		rows = append(rows, celltext.Spaces(before)+axis.Axis(widths[axisColumn]))
 	}

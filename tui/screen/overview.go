@@ -2,8 +2,6 @@ package screen
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -12,8 +10,6 @@ import (
 	"github.com/posttrainarena/arena/tui/look"
 	"github.com/posttrainarena/arena/tui/nav"
 	"github.com/posttrainarena/arena/tui/widget/celltext"
-	"github.com/posttrainarena/arena/tui/widget/gauge"
-	"github.com/posttrainarena/arena/tui/widget/timeline"
 )
 
 // overviewScreen answers what an organizer asks first: what needs me, what is
@@ -21,13 +17,16 @@ import (
 type overviewScreen struct {
 	queue  List
 	past   List
-	inPast bool // the selection is in what happened
-	chosen bool // because the person went there
+	inPast bool   // the selection is in what happened
+	chosen bool   // because the person went there
+	curves curves // of the active run, where there is room
 	todos  map[string]todo
 	happen map[string]happening
 }
 
-func newOverview() *overviewScreen { return &overviewScreen{queue: NewList(), past: NewList()} }
+func newOverview(t look.Theme) *overviewScreen {
+	return &overviewScreen{queue: NewList(), past: NewList(), curves: newCurves(t)}
+}
 
 // Title is the tab's name.
 func (s *overviewScreen) Title(World) string { return "Overview" }
@@ -155,6 +154,9 @@ func (s *overviewScreen) sync(w World) {
 		}
 		return ids
 	}, nil)
+	if r, ok := activeRun(w.Data); ok {
+		s.curves.set(r.Training)
+	}
 	l := s.layout(w)
 	s.queue.Size(l.queueRows)
 	s.past.Size(l.pastRows)
@@ -183,10 +185,14 @@ type overviewLayout struct {
 	left, right int // widths; right is 0 when there is one column
 	queueRows   int
 	queueAt     int // first row of the queue, in the left column
+	curveRows   int // below the queue; 0 for none
 	pastRows    int
 	pastAt      int // first row of the past, in its column
 	stages      bool
 }
+
+// leastQueue is the room that the queue keeps when curves stand below it.
+const leastQueue = 6
 
 // wideOverview is the width from which there are two columns.
 const wideOverview = 110
@@ -199,6 +205,10 @@ func (s *overviewScreen) layout(w World) overviewLayout {
 		l.right = (w.Width - gap) * 2 / 5
 		l.left = w.Width - l.right - gap
 		l.queueRows = max(w.Height-l.queueAt, 1)
+		if rest := l.queueRows - max(s.queue.Len(), leastQueue) - 1; rest > 2*fullChartHeight && s.curves.drawn() {
+			l.curveRows = rest
+			l.queueRows -= rest + 1
+		}
 		l.pastAt = len(challengeRows(w, l.right)) + 2
 		l.pastRows = max(w.Height-l.pastAt, 1)
 		return l
@@ -238,85 +248,15 @@ func (s *overviewScreen) View(w World) string {
 		}
 		return block(append(left, s.pastRows(w, l.left)...), w.Height)
 	}
+	if l.curveRows > 0 {
+		for len(left) < l.queueAt+l.queueRows+1 {
+			left = append(left, "")
+		}
+		left = append(left, s.curves.view(l.left, l.curveRows)...)
+	}
 	right := append(challengeRows(w, l.right), "")
 	right = append(right, s.pastRows(w, l.right)...)
 	return block(beside(left, l.left, right, l.right, w.Height), w.Height)
-}
-
-// budgetHeight is the number of budgetRows.
-const budgetHeight = 4
-
-// budgetRows are the budget with a blank row below.
-func budgetRows(w World, width int) []string {
-	b, ok := Read(w.Data, BudgetQuery())
-	note := cell{}
-	if b.Simulated {
-		note = cell{"simulated: nothing is spent", look.Note}
-	}
-	rows := []string{heading(w.Theme, width, "Budget", note)}
-	if !ok {
-		return append(rows, emptyLine(w, []Key{BudgetQuery().Key}, false, ""), "", "")
-	}
-	// What is committed beyond live reservations is spent, whoever recorded it.
-	g := gauge.New(gauge.WithASCII(w.Theme.ASCII()), gauge.WithStyles(gaugeStyles(w.Theme)), gauge.WithFormat(func(n int64) string { return dollars(protocol.Micros(n)) }))
-	g.SetSize(width, 2)
-	g.SetAmounts(gauge.Amounts{Settled: int64(b.CommittedUSD - b.ReservedUSD), Reserved: int64(b.ReservedUSD), Cap: int64(b.CapUSD)})
-	return append(append(rows, strings.Split(g.View(), "\n")...), "")
-}
-
-func gaugeStyles(t look.Theme) gauge.Styles {
-	return gauge.Styles{Settled: t.Style(look.Accent), Reserved: t.Style(look.Warn), Remaining: t.Style(look.Faint), Over: t.Style(look.Bad), Legend: t.Style(look.Plain)}
-}
-
-// activeHeight is the number of activeRows.
-func activeHeight(w World, stages bool) int {
-	switch _, active := activeRun(w.Data); {
-	case !active:
-		return 3
-	case stages:
-		return 3 + len(protocol.Stages())
-	default:
-		return 4
-	}
-}
-
-// activeRows are the active run with a blank row below.
-func activeRows(w World, width int, stages bool) []string {
-	t := w.Theme
-	r, ok := activeRun(w.Data)
-	if !ok {
-		return []string{heading(t, width, "Active run"), idleLine(w, width), ""}
-	}
-	who := team(collectionsByID(w.Data), r.EnvironmentID, r.Author)
-	rows := []string{
-		heading(t, width, "Active run", runMark(t, r).cell()),
-		ends(t, width, []cell{{who, look.Strong}, {" on " + r.ChallengeID + " ", look.Plain}, {shortID(r.RunID), look.Dim}},
-			[]cell{{"  " + elapsed(w, r) + " of at most " + span(time.Duration(r.TimeoutSeconds)*time.Second) + ", reserved " + dollars(r.MaxComputeUSD), look.Dim}}),
-	}
-	tl := stageTimeline(w, r)
-	if stages {
-		tl.SetSize(width, len(protocol.Stages()))
-		return append(append(rows, strings.Split(tl.View(), "\n")...), "")
-	}
-	return append(rows, tl.Compact(width), "")
-}
-
-// idleLine says whether a run could start.
-func idleLine(w World, width int) string {
-	for _, c := range challenges(w.Data) {
-		if c.Health != nil && c.Health.AcceptingRuns {
-			return line(w.Theme, width, cell{"None. " + c.ID + " would take one.", look.Dim})
-		}
-	}
-	return line(w.Theme, width, cell{"None.", look.Dim})
-}
-
-// elapsed is how long a run has been going.
-func elapsed(w World, r api.Run) string {
-	if r.StartedAt == nil {
-		return "not begun"
-	}
-	return coarse(or1(r.EndedAt, w.Now).Sub(*r.StartedAt))
 }
 
 func (s *overviewScreen) queueRows(w World, width int) []string {
@@ -386,92 +326,4 @@ func challengeRows(w World, width int) []string {
 		rows = append(rows, celltext.FitStyled(rowOf(t, columns, widths, []cell{text(c.ID), state, {counts, look.Dim}}), width))
 	}
 	return rows
-}
-
-// stageTimeline is the stages of a run beside what they usually take.
-func stageTimeline(w World, r api.Run) timeline.Model {
-	t := w.Theme
-	tl := timeline.New(timeline.WithASCII(t.ASCII()), timeline.WithStyles(timeline.Styles{
-		Waiting: t.Style(look.Faint), Running: t.Style(look.Accent), Done: t.Style(look.Good), Failed: t.Style(look.Bad), Stopped: t.Style(look.Warn), Skipped: t.Style(look.Dim),
-		Name: t.Style(look.Plain), Duration: t.Style(look.Plain), Reference: t.Style(look.Dim), Note: t.Style(look.Dim),
-	}))
-	tl.SetStages(stagesOf(w, r))
-	return tl
-}
-
-// stagesOf is every stage of a run as far as it is.
-func stagesOf(w World, r api.Run) []timeline.Stage {
-	usual := medianStages(w.Data, r.ChallengeID)
-	seen := map[protocol.Stage]protocol.StageProgress{}
-	last := protocol.Stage("")
-	for _, p := range r.Stages {
-		seen[p.Stage] = p
-		last = p.Stage
-	}
-	var all []timeline.Stage
-	for _, stage := range protocol.Stages() {
-		s := timeline.Stage{Name: string(stage), Reference: usual[stage]}
-		p, begun := seen[stage]
-		switch {
-		case stage == protocol.StageCollect:
-			s.State = collectState(r)
-		case !begun && r.State.Ended():
-			s.State = timeline.Skipped
-		case !begun:
-			s.State = timeline.Waiting
-		case stage == last && r.State == protocol.RunFailed:
-			s.State = timeline.Failed
-		case stage == last && r.State == protocol.RunCanceled:
-			s.State = timeline.Stopped
-		case p.EndedAt == nil && !r.State.Ended():
-			s.State = timeline.Running
-		default:
-			s.State = timeline.Done
-		}
-		if begun && p.StartedAt != nil {
-			s.Took = stageTook(w, r, p)
-			s.Note = stageCounts(w.Theme, p)
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// stageTook is how long a stage took, until now while it runs, in whole minutes
-// then, so that the screen moves once a minute.
-func stageTook(w World, r api.Run, p protocol.StageProgress) time.Duration {
-	if p.EndedAt != nil {
-		return p.EndedAt.Sub(*p.StartedAt)
-	}
-	took := or1(r.EndedAt, w.Now).Sub(*p.StartedAt)
-	if took > time.Minute && !r.State.Ended() {
-		return took.Truncate(time.Minute)
-	}
-	return took
-}
-
-func collectState(r api.Run) timeline.State {
-	switch {
-	case collected(r):
-		return timeline.Done
-	case r.State == protocol.RunFailed, r.State == protocol.RunCanceled:
-		return timeline.Skipped
-	default:
-		return timeline.Waiting
-	}
-}
-
-// stageCounts is what came of a stage's tasks.
-func stageCounts(t look.Theme, p protocol.StageProgress) string {
-	if p.Total == 0 {
-		return ""
-	}
-	note := fmt.Sprintf("%d/%d  %s%d %s%d", p.Done, p.Total, t.Done, p.Passed, t.Failed, p.Failed)
-	if p.Timeouts > 0 {
-		note += fmt.Sprintf(" %s%d", t.TimedOut, p.Timeouts)
-	}
-	if p.Errors > 0 {
-		note += fmt.Sprintf(" %s%d", t.Alarm, p.Errors)
-	}
-	return note
 }

@@ -114,7 +114,9 @@ func (s *reviewScreen) Update(w World, msg tea.Msg) tea.Cmd {
 	case Wheel:
 		s.wheel(msg.Rows)
 	case Act:
-		return s.act(w, msg.Intent)
+		cmd := s.act(w, msg.Intent)
+		s.sync(w) // the note takes room when it is opened
+		return cmd
 	}
 	return nil
 }
@@ -289,7 +291,7 @@ func (s *reviewScreen) View(w World) string {
 const headRows = 4
 
 // wideReview is the width from which the tasks stand beside the evidence.
-const wideReview = 120
+const wideReview = 110
 
 func (s *reviewScreen) wide(w World) bool { return w.Width >= wideReview }
 

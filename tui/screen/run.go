@@ -75,7 +75,7 @@ func (s *runScreen) Subject(w World) Subject {
 func (s *runScreen) View(w World) string { return block(s.scroll.Rows(s.rows(w)), w.Height) }
 
 // wideRun is the width from which the curves stand beside the facts.
-const wideRun = 120
+const wideRun = 150
 
 // leastCurve is the least height that a curve is worth drawing in.
 const leastCurve = 6

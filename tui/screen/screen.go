@@ -139,7 +139,7 @@ func (w World) May(n Need) string {
 func New(r nav.Route, t look.Theme) Screen {
 	switch r.Place {
 	case nav.Overview:
-		return newOverview()
+		return newOverview(t)
 	case nav.Runs:
 		return newRuns()
 	case nav.Results:

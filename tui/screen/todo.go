@@ -129,6 +129,6 @@ func (t todo) cells(w World) []cell {
 
 func todoColumns() []column {
 	return []column{
-		{width: 9}, {width: 19, flex: 2}, {width: 16, flex: 3}, {width: 12, keep: 1}, {width: 4, right: true},
+		{width: 9}, {width: 22, flex: 2}, {width: 20, flex: 3}, {width: 12, keep: 1}, {width: 4, right: true},
 	}
 }
