@@ -265,28 +265,30 @@ func (l *life) check(p *process) {
 	}
 }
 
-// checkJobs counts the provider's jobs for each run.
-func (l *life) checkJobs() {
+// checkJobs requires that the provider was never asked for a second job of a run,
+// and returns the job of each run.
+func (l *life) checkJobs() map[string]string {
+	l.t.Helper()
 	files, err := filepath.Glob(filepath.Join(l.data(), "simulated", "start-*.json"))
 	l.must(err)
-	count := map[string]int{}
+	jobs := map[string]string{}
 	for _, name := range files {
 		raw, err := os.ReadFile(name)
 		l.must(err)
 		var start struct {
-			ID   string
+			ID   string // empty when the call made no job
 			Spec struct{ Run string }
 		}
 		l.must(json.Unmarshal(raw, &start))
-		if start.ID != "" {
-			count[start.Spec.Run]++
+		switch run := start.Spec.Run; {
+		case start.ID == "":
+		case jobs[run] != "":
+			l.t.Errorf("the provider has two jobs for %s", run)
+		default:
+			jobs[run] = start.ID
 		}
 	}
-	for run, n := range count {
-		if n > 1 {
-			l.t.Errorf("the provider has %d jobs for %s", n, run)
-		}
-	}
+	return jobs
 }
 
 // checkDatabase lets SQLite look at its own file.
@@ -353,8 +355,12 @@ func (l *life) checkBooks() {
 	l.must(err)
 	var settled protocol.Micros
 	states := map[protocol.RunState]int{}
+	jobs := l.checkJobs()
 	for _, r := range runs {
 		states[r.State]++
+		if r.JobID != jobs[r.ID] {
+			l.t.Errorf("run %s (%s) has the job %q, the provider has %q for it", r.ID, r.State, r.JobID, jobs[r.ID])
+		}
 		want := protocol.Micros(0)
 		if r.JobID != "" {
 			job, err := provider.Inspect(l.t.Context(), r.JobID)

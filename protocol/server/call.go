@@ -40,13 +40,10 @@ func (c *call) param(name string) string { return c.params.ByName(name) }
 func (c *call) query(name string) string { return c.r.URL.Query().Get(name) }
 func (c *call) by() protocol.Actor       { return protocol.Actor{Name: c.who.Name, RequestID: c.requestID} }
 
-// readWithin bounds how long a body may take. Call done once it was read to its
-// end: left in place, the limit would end the request while its handler works,
-// because the server goes on reading to notice when the client hangs up.
-func (c *call) readWithin(d time.Duration) (done func()) {
-	control := http.NewResponseController(c.w)
-	_ = control.SetReadDeadline(time.Now().Add(d))
-	return func() { _ = control.SetReadDeadline(time.Time{}) }
+// readWithin bounds how long a body may take. net/http lifts the limit once the
+// body was read to its end, so it does not end the work that follows.
+func (c *call) readWithin(d time.Duration) {
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(d))
 }
 
 // bound limits how long the client may take to read an answer, and to send what
@@ -70,13 +67,12 @@ func (c *call) body(into any) error {
 	if err := c.wantType(api.ContentJSON); err != nil {
 		return err
 	}
-	done := c.readWithin(readBody)
+	c.readWithin(readBody)
 	limit := c.server.MaxJSON
 	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	if err != nil {
 		return bodyError(err, limit)
 	}
-	done()
 	return c.decode(raw, into)
 }
 

@@ -59,13 +59,12 @@ func (c *call) withSubmission(do func(arena.Submission) error) error {
 		}
 		return do(c.submission(req, nil))
 	}
-	done := c.readWithin(readBundle)
+	c.readWithin(readBundle)
 	req, upload, err := c.readBundle(multipart.NewReader(http.MaxBytesReader(c.w, c.r.Body, c.maxUpload()), params["boundary"]))
 	defer func() { _ = upload.Release() }()
 	if err != nil {
 		return err
 	}
-	done()
 	return do(c.submission(req, upload))
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 )
 
@@ -144,9 +145,8 @@ func TestBodyThatStopsIsRefused(t *testing.T) {
 	})
 }
 
-// TestSlowWorkIsNotCut lets the work on an upload take an hour. Only the transfer
-// has a limit; what the server does with it must not be cut off with the client
-// still there.
+// TestSlowWorkIsNotCut lets the work on a request take an hour. Only the transfer
+// of its body has a limit; the work must not be cut off while the client waits.
 func TestSlowWorkIsNotCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hour := make(chan struct{})
@@ -161,9 +161,9 @@ func TestSlowWorkIsNotCut(t *testing.T) {
 			}
 		})
 		close(hour)
-		body := `{"request_id":"message-001","body":"Hello."}`
-		c := s.dial(fmt.Sprintf("POST /api/board/messages HTTP/1.1\nHost: arena.example.org\nAuthorization: Bearer %s\nContent-Type: %s\nContent-Length: %d\n\n%s", s.tokens[author], api.ContentJSON, len(body), body))
-		if a := response(t, c); a.StatusCode != 201 {
+		body := `{"challenge_id":"tb2-9b","repo_type":"bundle","repo_id":"sample","revision":"` + strings.Repeat("a", 40) + `"}`
+		c := s.dial(fmt.Sprintf("POST /api/environments/validate HTTP/1.1\nHost: arena.example.org\nAuthorization: Bearer %s\nContent-Type: %s\nContent-Length: %d\n\n%s", s.tokens[author], api.ContentJSON, len(body), body))
+		if a := response(t, c); a.code() != protocol.ErrInvalidSource.Code { // the store was asked, and has no such bundle
 			t.Errorf("%s: %s", a.Status, a.body)
 		}
 	})

@@ -24,12 +24,14 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines is an endless stream of empty lines.
+// lines is an endless stream of short lines.
 type lines struct{}
 
 func (lines) Read(p []byte) (int, error) {
 	for i := range p {
-		p[i] = '\n'
+		if p[i] = 'x'; i%100 == 99 {
+			p[i] = '\n'
+		}
 	}
 	return len(p), nil
 }
