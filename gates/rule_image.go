@@ -3,7 +3,6 @@ package gates
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/posttrainarena/arena/gates/image"
@@ -118,7 +117,7 @@ func suspiciousNames(_ *batch, s *subject) []report.Finding {
 }
 
 // litter marks what a build context should not bring into an image: bytecode, caches and Git data. Each kind is one
-// finding.
+// finding; a repository that the build clones is one of its own.
 func litter(_ *batch, s *subject) []report.Finding {
 	kinds := []struct {
 		code, what string
@@ -134,7 +133,7 @@ func litter(_ *batch, s *subject) []report.Finding {
 	for _, k := range kinds {
 		n, first := 0, image.Placed{}
 		for _, f := range s.visible() {
-			if k.is(f.Target) {
+			if !f.Clone && k.is(f.Target) {
 				if n++; n == 1 {
 					first = f
 				}
@@ -144,7 +143,12 @@ func litter(_ *batch, s *subject) []report.Finding {
 			found = append(found, s.finding(k.code, dockerfile, first.Line, fmt.Sprintf("the image gets %d %s, the first being %s", n, k.what, place(first))))
 		}
 	}
-	return append(found, s.clones()...)
+	for _, f := range s.visible() {
+		if f.Clone {
+			found = append(found, s.finding("image-git", dockerfile, f.Line, fmt.Sprintf("git clone of %s leaves its history in %s", f.URL, path.Dir(f.Target))))
+		}
+	}
+	return found
 }
 
 // inCache reports whether a path lies in a cache that a tool made. A directory that is only called .cache can be data.
@@ -160,37 +164,6 @@ func inCache(p string) bool {
 		}
 	}
 	return false
-}
-
-// clones marks repositories that the build clones and leaves with their history.
-func (s *subject) clones() []report.Finding {
-	img := s.agentImage()
-	if img == nil {
-		return nil
-	}
-	var found []report.Finding
-	for _, d := range img.Downloads {
-		if d.Tool == "git" && !s.forgetsHistory(d.Line) {
-			found = append(found, s.finding("image-git", dockerfile, d.Line, fmt.Sprintf("git clone of %s leaves its history in the image", d.URL)))
-		}
-	}
-	return found
-}
-
-// forgetsHistory reports whether the clone at a line is shallow, or the Dockerfile removes a .git directory there or
-// later.
-func (s *subject) forgetsHistory(line int) bool {
-	src, ok := s.source(dockerfile)
-	if !ok {
-		return false
-	}
-	lines := strings.Split(string(src), "\n")[max(0, line-1):]
-	if len(lines) > 0 && strings.Contains(lines[0], "--depth") {
-		return true
-	}
-	return slices.ContainsFunc(lines, func(l string) bool {
-		return strings.Contains(l, ".git") && (strings.Contains(l, "rm ") || strings.Contains(l, "-delete"))
-	})
 }
 
 // hasPart reports whether a path has a component of a name.

@@ -23,13 +23,13 @@ func weakTests(_ *batch, s *subject) []report.Finding {
 			first = t
 		}
 		for _, test := range t.facts.Tests {
-			if len(test.Unresolved) > 0 {
+			if len(test.Unresolved) > 0 && !skipped(t.facts, test.Place) {
 				strong++ // it may assert through a function that cannot be seen
 			}
 		}
 		for _, a := range t.facts.Assertions {
 			switch {
-			case a.Swallowed:
+			case a.Swallowed, skipped(t.facts, a.Place):
 			case a.Kind == pyfacts.Exists:
 				exists++
 			case a.Kind == pyfacts.Literal:
@@ -49,6 +49,13 @@ func weakTests(_ *batch, s *subject) []report.Finding {
 	default:
 		return s.one("no-assertions", first.path, first.facts.Tests[0].Line, fmt.Sprintf("none of the %d test(s) can fail on purpose", tests))
 	}
+}
+
+// skipped reports whether a test is left before a place in it is reached, whatever happens.
+func skipped(facts *pyfacts.Facts, at pyfacts.Place) bool {
+	return at.In != "" && slices.ContainsFunc(facts.Skips, func(s pyfacts.Skip) bool {
+		return s.Kind == "skip" && !s.Conditional && s.In == at.In && s.Line <= at.Line
+	})
 }
 
 // chanceVerdict fires when an assertion depends on the current time or on unseeded random numbers. How long something

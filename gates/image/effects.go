@@ -59,6 +59,11 @@ func (b *builder) effect(s *stage, c shell.Command, e shell.Effect) {
 		b.place(s, p)
 	case shell.OpClone:
 		s.tree.mkdir(to)
+		if !e.Shallow {
+			p := like(c)
+			p.Target, p.URL, p.Clone = path.Join(to, ".git", "HEAD"), e.From.Text, true
+			b.place(s, p)
+		}
 	}
 }
 
@@ -122,7 +127,7 @@ func (b *builder) remove(s *stage, c shell.Command, e shell.Effect) {
 			continue
 		}
 		for _, p := range s.tree.under(target) {
-			if ok, err := path.Match(orStar(e.Pattern), path.Base(p)); err == nil && ok {
+			if matches(e, target, p) {
 				s.retire(s.tree.files[p], c.Line, b.layer)
 			}
 		}
@@ -132,11 +137,19 @@ func (b *builder) remove(s *stage, c shell.Command, e shell.Effect) {
 	}
 }
 
-func orStar(p string) string {
-	if p == "" {
-		return "*"
+// matches says whether a recursive removal below dir takes the file p.
+func matches(e shell.Effect, dir, p string) bool {
+	if e.Pattern == "" {
+		return true
 	}
-	return p
+	for {
+		if ok, err := path.Match(e.Pattern, path.Base(p)); err == nil && ok {
+			return true
+		}
+		if p = path.Dir(p); e.OnlyFiles || len(p) <= len(dir) {
+			return false
+		}
+	}
 }
 
 // transferAll is cp and mv.

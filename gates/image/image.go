@@ -68,6 +68,9 @@ type Placed struct {
 	From string
 	// URL is where a RUN instruction downloads the file from.
 	URL string
+	// Clone says that the file stands for the history of a repository that was
+	// cloned from URL.
+	Clone bool
 	// Line is the line of the Dockerfile that placed the file here.
 	Line int
 	Via  Via

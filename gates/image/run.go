@@ -1,11 +1,13 @@
 package image
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
@@ -30,6 +32,7 @@ func (b *builder) runCommand(s *stage, c *instructions.RunCommand, line int) {
 		Dir:         s.workdir,
 		Env:         env,
 		Assume:      map[string]string{"HOME": homeOf(s.user)},
+		Read:        s.text,
 		MustSucceed: true,
 		MaxWork:     max(1, runFactor*shell.MaxWork-b.shellWork),
 	})
@@ -56,6 +59,22 @@ func (b *builder) runCommand(s *stage, c *instructions.RunCommand, line int) {
 		}
 	}
 }
+
+// text returns what a file of the stage holds, if that is known and text.
+func (s *stage) text(name string) (string, bool) {
+	f, ok := s.tree.files[name]
+	if !ok || f.content == nil || f.Size > maxText {
+		return "", false
+	}
+	content, err := f.Content()
+	if err != nil || len(content) > maxText || bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) {
+		return "", false
+	}
+	return string(content), true
+}
+
+// maxText bounds the files that commands of a RUN instruction pass on.
+const maxText = 64 << 10
 
 func homeOf(user string) string {
 	name, _, _ := strings.Cut(user, ":")

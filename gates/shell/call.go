@@ -68,7 +68,9 @@ func (in *interp) call(s *syntax.Stmt, cmd *syntax.CallExpr, st *state) []*state
 		words = append(words, assignWords(a)...)
 	}
 	substituted := hasSubstitution(words)
+	st.tested = false
 	results := in.each(in.substitutions(words, st), func(st *state) []*state {
+		tested := st.tested // of the last substitution, whose status is that of an assignment
 		st.tested = false
 		c := call{redirs: in.redirections(st, s.Redirs), pos: s.Pos(), end: s.End()}
 		for _, w := range cmd.Args {
@@ -78,10 +80,11 @@ func (in *interp) call(s *syntax.Stmt, cmd *syntax.CallExpr, st *state) []*state
 			for _, a := range cmd.Assigns {
 				in.assign(st, a)
 			}
+			st.tested = tested
 			if !substituted {
 				st.status = success()
 			}
-			in.emit(st, c, str(""))
+			in.emit(st, c, in.redirectedInput(st, c))
 			return []*state{st}
 		}
 		for _, a := range cmd.Assigns {
@@ -358,12 +361,24 @@ func (in *interp) withRedirections(st *state, c call, f func(*state) []*state) [
 	return results
 }
 
+// redirectedInput is what redirections without a command print: $(<file) is the
+// content of the file.
+func (in *interp) redirectedInput(st *state, c call) value {
+	for _, r := range c.redirs {
+		if r.op == syntax.RdrIn && r.input() {
+			in.add(in.describe(st, call{pos: c.pos, redirs: c.redirs}))
+			return in.inputOf(st, r)
+		}
+	}
+	return str("")
+}
+
 // inputOf returns what an input redirection feeds in.
 func (in *interp) inputOf(st *state, r redirection) value {
 	if r.op != syntax.RdrIn {
 		return r.data
 	}
-	if v, ok := st.files.get(in.fileKey(st, r.target.Word)); ok {
+	if v, ok := in.content(st, r.target.Word); ok {
 		return v
 	}
 	return unknown(unknownOutput)

@@ -25,6 +25,8 @@ type Command struct {
 	Writes []Write
 	// Reads are the files that input redirections read.
 	Reads []Word
+	// Captured says that the script takes the output: in a substitution, a pipe or a file.
+	Captured bool
 	// Line is the line of the command, Offset its first byte in the script.
 	Line, Offset int
 	// Guard is the innermost undecided condition around the command, "" if the

@@ -36,10 +36,14 @@ type Effect struct {
 	// Contents says that the entries of the directory From are meant, not the
 	// directory itself: cp -r src/. dst
 	Contents bool
+	// Shallow says that a clone leaves the history behind.
+	Shallow bool
 	// Keep says that an existing file keeps its content: touch, >>.
 	Keep bool
-	// Pattern limits a recursive removal to base names that match it.
-	Pattern string
+	// Pattern limits a recursive removal to base names that match it: those of
+	// files, and unless OnlyFiles is set of directories with all they hold.
+	Pattern   string
+	OnlyFiles bool
 	// Data is the content for write and append.
 	Data Word
 }

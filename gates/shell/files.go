@@ -49,7 +49,8 @@ func (c Command) uses() []FileUse {
 			out = append(out, FileUse{Path: c.Resolve(w), How: UseTest, Line: c.Line})
 		}
 	}
-	for _, w := range append(c.readOperands(), c.Reads...) {
+	operands, _ := c.readOperands()
+	for _, w := range append(operands, c.Reads...) {
 		out = append(out, FileUse{Path: c.Resolve(w), How: UseRead, Line: c.Line})
 	}
 	for _, e := range c.toolEffects(nil) {
@@ -76,18 +77,22 @@ func (c Command) testPaths() []Word {
 	return out
 }
 
-// readOperands returns the operands that a text tool reads.
-func (c Command) readOperands() []Word {
+// readOperands returns the operands that a text tool reads; it is false for other commands.
+func (c Command) readOperands() ([]Word, bool) {
 	switch c.Name {
 	case "cat", "head", "tail", "less", "more", "sort", "uniq", "wc", "diff", "cmp", "comm", "paste", "od", "xxd", "hexdump", "base64", "strings", "file", "stat", "ls",
 		"md5sum", "sha1sum", "sha256sum", "sha512sum", "gunzip", "zcat", "tac", "nl", "column":
-		return c.operands("-n", "-c", "-k", "-t", "-w", "-s")
+		return c.operands("-n", "-c", "-k", "-t", "-w", "-s"), true
 	case "grep", "egrep", "fgrep", "rg", "awk", "gawk", "mawk", "jq", "yq", "sed":
-		ops := c.operands("-e", "-f", "-v", "-F", "-m", "-A", "-B", "-C", "--arg")
-		if c.has("-e", "-f") && c.Name != "jq" && c.Name != "yq" {
-			return ops
+		takesValue := []string{"-e", "-f", "-m", "-A", "-B", "-C", "--arg"}
+		if strings.HasSuffix(c.Name, "awk") {
+			takesValue = []string{"-f", "-v", "-F"}
 		}
-		return ops[min(1, len(ops)):]
+		ops := c.operands(takesValue...)
+		if c.has("-e", "-f") && c.Name != "jq" && c.Name != "yq" {
+			return ops, true
+		}
+		return ops[min(1, len(ops)):], true
 	}
-	return nil
+	return nil, false
 }

@@ -53,7 +53,7 @@ func (c Command) plants() []Plant {
 	}
 	if strings.HasPrefix(c.Path.Text, "/") && (c.Runner() || isPython(c.Name) || IsShell(c.Name)) {
 		add(PlantInterpreter, c.Path)
-	} else if w, ok := c.Program(); ok {
+	} else if w, ok := c.Program(); ok && (!c.Captured || isJudge(w.Text)) {
 		add(PlantProgram, w)
 	}
 	if c.Runner() {
@@ -62,6 +62,18 @@ func (c Command) plants() []Plant {
 		}
 	}
 	return append(out, c.pytestPlants(len(out) > 0)...)
+}
+
+// isJudge says that a program is named like one that checks. When the script takes
+// the output of any other, the agent's product is run and what it prints is judged.
+func isJudge(p string) bool {
+	name := strings.ToLower(path.Base(p))
+	for _, word := range []string{"check", "test", "verif", "grade", "grading", "score", "scoring", "valid", "judge", "eval", "reward", "assert"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // activates says whether a sourced file is one that an installer leaves behind to

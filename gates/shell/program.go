@@ -66,12 +66,15 @@ func (in *interp) catOutput(st *state, c Command, operands []Word) value {
 		}
 		return unknown(unknownOutput)
 	}
-	if len(operands) == 1 {
-		if v, ok := st.files.get(in.fileKey(st, operands[0])); ok {
-			return v
+	var all builder
+	for _, o := range operands {
+		v, ok := in.content(st, o)
+		if !ok {
+			return unknown(unknownOutput)
 		}
+		all.add(v)
 	}
-	return unknown(unknownOutput)
+	return all.value()
 }
 
 // isQuiet lists programs that print nothing when they succeed.
@@ -114,7 +117,7 @@ func (in *interp) apply(st *state, c Command) {
 		case OpCopy, OpMove:
 			data := unknown(unknownOutput)
 			from := in.fileKey(st, e.From)
-			if v, ok := st.files.get(from); ok {
+			if v, ok := in.content(st, e.From); ok {
 				data = v
 			}
 			if e.Op == OpMove {

@@ -33,12 +33,29 @@ func (in *interp) describe(st *state, c call) Command {
 		}
 	}
 	cmd.Stdin = in.stdinOf(st, c)
+	cmd.Captured = in.captured(c)
 	for _, r := range c.redirs {
 		if r.input() && r.target.Text != "" {
 			cmd.Reads = append(cmd.Reads, resolve(st.dir.Word, r.target.Word))
 		}
 	}
 	return cmd
+}
+
+// captured says whether what a command prints goes where the script can look at
+// it: into a substitution, another command or a file.
+func (in *interp) captured(c call) bool {
+	for _, r := range c.redirs {
+		if r.output() && r.stdout() {
+			return !isDevice(r.target.Text)
+		}
+	}
+	for _, taker := range in.capture {
+		if taker.substitution || len(taker.sinks) > 0 || taker.file != "" && !isDevice(taker.file) {
+			return true
+		}
+	}
+	return false
 }
 
 // stdinOf returns what a command reads on its standard input.
@@ -180,6 +197,21 @@ func (in *interp) fileKey(st *state, path Word) string {
 		return p.Text
 	}
 	return ""
+}
+
+// content returns what a file holds, as far as it is known: what the script has
+// written to it, or what was there before.
+func (in *interp) content(st *state, path Word) (value, bool) {
+	key := in.fileKey(st, path)
+	if v, ok := st.files.get(key); ok || key == "" || in.opts.Read == nil {
+		return v, ok
+	}
+	text, ok := in.opts.Read(key)
+	if !ok || len(text) > maxWordBytes {
+		return value{}, false
+	}
+	in.work += len(text)
+	return str(text), true
 }
 
 // write updates what the state knows about a file.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -159,10 +160,14 @@ func readings(commands []Command) []Reading {
 				}
 			}
 		}
+		_, known := c.readOperands() // patterns among the arguments of a text tool are no paths
 		for _, a := range c.Args {
-			if kind := readingKind(a.Text, false); kind == ReadsVerifierDir && !c.isIdle() {
+			if kind := readingKind(a.Text, false); kind == ReadsVerifierDir && !c.isIdle() && !known {
 				add(Reading{Path: a.Text, Kind: kind, Line: c.Line})
 			}
+		}
+		if kind := readingKind(c.Dir.Text, false); kind == ReadsVerifierDir && !c.isIdle() && slices.ContainsFunc(c.operands(), isRelative) {
+			add(Reading{Path: c.Dir.Text, Kind: kind, Line: c.Line})
 		}
 		for _, e := range c.Effects() {
 			written[e.Target().Text] = true
@@ -170,6 +175,9 @@ func readings(commands []Command) []Reading {
 	}
 	return out
 }
+
+// isRelative says that a word may name something in the working directory.
+func isRelative(w Word) bool { return w.Text != "" && w.Text != "-" && !strings.HasPrefix(w.Text, "/") }
 
 // readingKind classifies a path. expected asks for names of expected outputs too.
 func readingKind(p string, expected bool) ReadingKind {

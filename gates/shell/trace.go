@@ -22,6 +22,10 @@ type Options struct {
 	// MaxWork bounds Trace.Work; 0 means the default, which grows with the script.
 	MaxWork int
 
+	// Read returns the text of a file that is there before the script runs; nil
+	// means that none is known.
+	Read func(path string) (string, bool)
+
 	watch func(Word) string // names the file that writes are recorded for, "" for others
 }
 

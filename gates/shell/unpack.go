@@ -92,7 +92,7 @@ func (c Command) findEffects() []Effect {
 		}
 		dirs = append(dirs, a)
 	}
-	removes, limited := false, 0
+	removes, whole, file, limited := false, false, false, 0
 	pattern := "*"
 	for i, a := range c.Args {
 		next := ""
@@ -103,10 +103,15 @@ func (c Command) findEffects() []Effect {
 		case "-delete":
 			removes = true
 		case "-exec", "-execdir", "-ok":
-			removes = removes || baseName(next) == "rm"
+			if baseName(next) == "rm" {
+				removes = true
+				whole = i+2 < len(c.Args) && strings.HasPrefix(c.Args[i+2].Text, "-") && strings.ContainsAny(c.Args[i+2].Text, "rR")
+			}
 		case "-name", "-iname":
 			limited++
 			pattern = next
+		case "-type":
+			file = next == "f"
 		case "-path", "-regex", "-newer", "-mtime", "-size", "-not", "!", "-empty", "-maxdepth", "-user", "-perm":
 			limited += 2
 		}
@@ -116,7 +121,7 @@ func (c Command) findEffects() []Effect {
 	}
 	var out []Effect
 	for _, d := range dirs {
-		out = append(out, Effect{Op: OpRemove, To: c.Resolve(d), Recursive: true, Pattern: pattern})
+		out = append(out, Effect{Op: OpRemove, To: c.Resolve(d), Recursive: true, Pattern: pattern, OnlyFiles: file || !whole})
 	}
 	return out
 }
@@ -163,6 +168,7 @@ func (c Command) cloneEffects() []Effect {
 		return nil
 	}
 	e := Effect{Op: OpClone, From: ops[1]}
+	_, e.Shallow = c.option("--depth")
 	if len(ops) > 2 {
 		e.To = c.Resolve(ops[2])
 	} else {

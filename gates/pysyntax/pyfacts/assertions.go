@@ -9,6 +9,9 @@ import (
 // assertion records an assertion; reads is the expression whose value it
 // judges.
 func (c *collector) assertion(n pysyntax.Node, k AssertionKind, s *scope, at circumstances, reads ...pysyntax.Expr) {
+	if c.isDead(s) {
+		return
+	}
 	c.facts.Assertions = append(c.facts.Assertions, Assertion{
 		Place: c.place(n, s), Kind: k, Conditional: at.conditional, Swallowed: at.swallowed,
 	})
@@ -18,6 +21,27 @@ func (c *collector) assertion(n pysyntax.Node, k AssertionKind, s *scope, at cir
 	for _, e := range reads {
 		c.flows = append(c.flows, flow{owner: s.owner(), value: e, judged: true})
 	}
+}
+
+// isDead reports whether code stands in a function that nothing can call: the
+// file never mentions it, and no test runner looks for it.
+func (c *collector) isDead(s *scope) bool {
+	for ; s != nil; s = s.outer {
+		f := s.fn
+		if f == nil || f.class != nil || len(f.def.Decorators) > 0 || c.mentioned[f.def.Name] || c.isTest(f) {
+			continue
+		}
+		if f.scope.outer != c.module || !isHook(f.def.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isHook reports whether a test runner calls functions of a name.
+func isHook(name string) bool {
+	return strings.HasPrefix(name, "pytest_") || strings.HasPrefix(name, "setup") || strings.HasPrefix(name, "teardown") ||
+		name == "setUpModule" || name == "tearDownModule" || name == "load_tests"
 }
 
 func (c *collector) raise(n *pysyntax.Raise, s *scope, at circumstances) {
@@ -148,12 +172,58 @@ func (c *collector) classify(e pysyntax.Expr, s *scope, depth int) AssertionKind
 		return c.callKind(n, s, depth)
 	case *pysyntax.Name:
 		return c.nameKind(n, s, depth)
+	case *pysyntax.ListComp:
+		return c.filterKind(n.Generators, n, s, depth)
+	case *pysyntax.SetComp:
+		return c.filterKind(n.Generators, n, s, depth)
 	case *pysyntax.Attribute:
-		if n.Attr == "st_size" {
+		switch n.Attr {
+		case "st_size":
 			return Size
+		case "returncode":
+			for _, it := range c.follow(item{expr: n.Value, scope: s}, depth) {
+				if call, ok := it.expr.(*pysyntax.Call); !ok || !c.asksExistence(call, it.scope) {
+					return Truth
+				}
+			}
+			return Exists
 		}
 	}
 	return Truth
+}
+
+// filterKind says what is asked by looking whether a comprehension is empty:
+// with a fixed list, what its conditions ask.
+func (c *collector) filterKind(gens []*pysyntax.Comprehension, n pysyntax.Node, s *scope, depth int) AssertionKind {
+	if len(gens) != 1 || len(gens[0].Ifs) == 0 || !c.isLiteral(gens[0].Iter, s, depth+1) {
+		return Truth
+	}
+	return c.strongest(gens[0].Ifs, c.inner(n, s), depth)
+}
+
+// asksExistence reports whether a call runs test -f and the like.
+func (c *collector) asksExistence(n *pysyntax.Call, s *scope) bool {
+	switch c.dotted(n.Func, s) {
+	case "subprocess.run", "subprocess.call", "subprocess.check_call", "os.system":
+	default:
+		return false
+	}
+	arg := argument(n, 0, "args")
+	if arg == nil {
+		return false
+	}
+	words := c.commandWords(arg, s)
+	if len(words) == 1 {
+		words = strings.Fields(words[0])
+	}
+	if len(words) < 3 || words[0] != "test" && words[0] != "[" {
+		return false
+	}
+	switch words[1] {
+	case "-e", "-f", "-d", "-s", "-L", "-h", "-r", "-w", "-x":
+		return len(words) == 3 || len(words) == 4 && words[0] == "[" && words[3] == "]"
+	}
+	return false
 }
 
 func (c *collector) strongest(exprs []pysyntax.Expr, s *scope, depth int) AssertionKind {
@@ -284,7 +354,18 @@ func (c *collector) callKind(n *pysyntax.Call, s *scope, depth int) AssertionKin
 		return Size
 	case "isinstance", "issubclass", "hasattr", "callable", "type":
 		return Type
-	case "bool", "any", "all", "not", "list", "set", "sorted", "len", "tuple":
+	case "subprocess.call", "os.system":
+		if c.asksExistence(n, s) {
+			return Exists
+		}
+	case "bool", "list", "set", "sorted", "len", "tuple":
+		if len(n.Args) == 1 {
+			if k := c.classify(n.Args[0], s, depth+1); k == Exists {
+				return Exists
+			}
+			return c.operandKind(n.Args[0], s, depth)
+		}
+	case "any", "all", "not":
 		if len(n.Args) == 1 {
 			return c.operandKind(n.Args[0], s, depth)
 		}

@@ -63,6 +63,9 @@ func (c *collector) chanceCall(n *pysyntax.Call, name string, s *scope) {
 	}
 	c.facts.Chance = append(c.facts.Chance, ChanceUse{Place: c.place(n, s), Kind: kind, Via: name})
 	c.chance = append(c.chance, chanceSpan{s.owner(), n.Span, len(c.facts.Chance) - 1})
+	if strings.HasSuffix(name, ".shuffle") && len(n.Args) > 0 {
+		c.flow(n.Args[0], n, s) // what is shuffled takes the chance on
+	}
 }
 
 func (c *collector) chanceKind(n *pysyntax.Call, name string) (ChanceKind, bool) {
@@ -105,11 +108,20 @@ func (c *collector) markJudged() {
 	for _, f := range c.flows {
 		byOwner[f.owner] = append(byOwner[f.owner], f)
 	}
-	global := map[string][]int{} // names at module level, and the uses that reach them
-	c.judgeOwner(nil, byOwner[nil], global, global)
-	for owner, flows := range byOwner {
-		if owner != nil {
-			c.judgeOwner(owner, flows, global, map[string][]int{})
+	// Two rounds: functions pass on what they return, and one may call another.
+	for range 2 {
+		global := map[string][]int{} // names at module level, and the uses that reach them
+		c.judgeOwner(nil, byOwner[nil], global, global)
+		for _, f := range c.functions {
+			if f.scope.owner() != f {
+				continue
+			}
+			local := map[string][]int{}
+			c.judgeOwner(f, byOwner[f], global, local)
+			c.returned[f] = nil
+			for _, e := range results(f.def) {
+				c.returned[f] = append(c.returned[f], c.usesIn(e, f, global, local)...)
+			}
 		}
 	}
 	for i := range c.facts.Chance {
@@ -192,6 +204,13 @@ func (c *collector) usesIn(e pysyntax.Expr, owner *function, global, local map[s
 				return false
 			}
 			add(c.usesOfCall(n, in))
+			where := c.module
+			if owner != nil {
+				where = owner.scope
+			}
+			if f := c.callee(n.Func, where); f != nil && f != owner {
+				add(c.returned[f])
+			}
 			return false
 		case *pysyntax.Lambda:
 			return false
@@ -240,10 +259,10 @@ func converter(name string) bool {
 	return false
 }
 
-// convertingMethod is converter for methods and functions of modules.
+// convertingMethod is converter for methods and functions of modules, and for the comparisons among them.
 func convertingMethod(name string) bool {
 	switch name {
-	case "fromtimestamp", "utcfromtimestamp", "strftime", "strptime", "localtime", "gmtime", "mktime", "combine", "fromisoformat", "join", "format":
+	case "fromtimestamp", "utcfromtimestamp", "strftime", "strptime", "localtime", "gmtime", "mktime", "combine", "fromisoformat", "join", "format", "startswith", "endswith":
 		return true
 	}
 	return false

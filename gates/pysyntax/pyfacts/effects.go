@@ -131,7 +131,10 @@ func (c *collector) command(n *pysyntax.Call, name string, s *scope, at circumst
 		cmd.Args = c.commandWords(arg, s)
 	}
 	c.facts.Commands = append(c.facts.Commands, cmd)
-	if checked {
+	switch {
+	case checked && c.asksExistence(n, s):
+		c.assertion(n, Exists, s, at)
+	case checked:
 		c.assertion(n, Succeeds, s, at)
 	}
 }

@@ -203,7 +203,7 @@ func Collect(m *pysyntax.Module) *Facts {
 	c.newBudget()
 	c.index()
 	c.seeded = c.seeds()
-	c.inputs = map[int]bool{}
+	c.inputs, c.returned = map[int]bool{}, map[*function][]int{}
 	c.walkBody(m.Body, c.module, circumstances{})
 	c.newBudget()
 	c.findTests()

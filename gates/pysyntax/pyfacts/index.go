@@ -13,7 +13,7 @@ func (c *collector) index() {
 	c.scopes = map[pysyntax.Node]*scope{}
 	c.imports = map[string]string{}
 	c.fixtures = map[string]*function{}
-	c.mutated = map[string]bool{}
+	c.mutated, c.mentioned = map[string]bool{}, map[string]bool{}
 	c.define()
 	for _, f := range c.functions {
 		if f.class == nil && c.isFixture(f) {
@@ -73,6 +73,10 @@ func (c *collector) defineNode(n pysyntax.Node, s *scope) *scope {
 		return sub
 	case *pysyntax.Call:
 		c.calls = append(c.calls, callSite{n, s})
+	case *pysyntax.Name:
+		c.mentioned[n.ID] = true
+	case *pysyntax.Attribute:
+		c.mentioned[n.Attr] = true
 	default:
 		c.bindNode(n, s)
 	}

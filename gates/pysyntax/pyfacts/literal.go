@@ -57,7 +57,26 @@ func (c *collector) areLiteral(exprs []pysyntax.Expr, s *scope, depth int) bool 
 // isLiteralName reports whether a name is bound once, to a literal that nothing
 // changes in place.
 func (c *collector) isLiteralName(name string, s *scope, depth int) bool {
-	return c.isLiteralBinding(name, s.lookup(name), depth)
+	bs := s.lookup(name)
+	if len(bs) == 1 && bs[0].param {
+		return c.isLiteralParam(name, s, depth)
+	}
+	return c.isLiteralBinding(name, bs, depth)
+}
+
+// isLiteralParam reports whether a test gets a parameter from a list of literals.
+func (c *collector) isLiteralParam(name string, s *scope, depth int) bool {
+	f := parameterOwner(s, name)
+	if f == nil {
+		return false
+	}
+	items, _, ok := c.parametrized(f, name, depth)
+	for _, it := range items {
+		if it.expr == nil || !c.isLiteral(it.expr, it.scope, depth) {
+			return false
+		}
+	}
+	return ok && len(items) > 0
 }
 
 func (c *collector) isLiteralBinding(name string, bs []binding, depth int) bool {

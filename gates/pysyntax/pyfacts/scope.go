@@ -24,13 +24,15 @@ type collector struct {
 	calls     []callSite
 	imports   map[string]string // local name to dotted name
 	fixtures  map[string]*function
+	mentioned map[string]bool // names that occur in an expression
 	seeded    map[string]bool // random generators that get a fixed seed
 	mutated   map[string]bool // names whose value may change in place
 
-	flows  []flow
-	chance []chanceSpan
-	inputs map[int]bool // uses of chance that something unknown works with
-	depth  int          // of expressions, while chance is followed
+	flows    []flow
+	chance   []chanceSpan
+	returned map[*function][]int // uses of chance that reach what a function returns
+	inputs   map[int]bool        // uses of chance that something unknown works with
+	depth    int                 // of expressions, while chance is followed
 }
 
 // scope is a namespace: the module, a class, a function, a lambda or a
