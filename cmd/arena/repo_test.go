@@ -45,7 +45,7 @@ func lines() map[string]int {
 		},
 		5: {
 			"tui", "tui/screen", "tui/widget/palette", "fixture/world", "fixture/world/chaos", "protocol/server",
-			"protocol/hub/hubtest", "protocol/jobs/jobstest", "store/storetest", "tui/tuitest",
+			"protocol/hub/hubtest", "protocol/jobs/jobstest", "store/storetest", "tui/tuitest", "protocol/engine/enginetest",
 		},
 		6: {"cmd/arena"},
 	} {
@@ -127,11 +127,12 @@ func bans() []ban {
 // read the process, each with its reason.
 func processEdges() map[string]string {
 	return map[string]string{
-		"protocol/server time.Now":        "deadlines of connections are the system's own time",
-		"tui/tuitest time.Now":            "the test helper that plays the program's loop waits for real commands",
-		"tui/tuitest time.Until":          "the test helper that plays the program's loop waits for real commands",
-		"tui/tuitest os.Getenv":           "ARENA_UPDATE rewrites golden files",
-		"tui/widget/widgettest os.Getenv": "ARENA_UPDATE rewrites golden files",
+		"protocol/engine/enginetest os.Getenv": "DOCKER_HOST names the engine that tests use",
+		"protocol/server time.Now":             "deadlines of connections are the system's own time",
+		"tui/tuitest time.Now":                 "the test helper that plays the program's loop waits for real commands",
+		"tui/tuitest time.Until":               "the test helper that plays the program's loop waits for real commands",
+		"tui/tuitest os.Getenv":                "ARENA_UPDATE rewrites golden files",
+		"tui/widget/widgettest os.Getenv":      "ARENA_UPDATE rewrites golden files",
 	}
 }
 
