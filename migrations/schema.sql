@@ -320,3 +320,12 @@ CREATE INDEX runs_money    ON runs (settled, reserved);
 CREATE INDEX runs_by_state ON runs (challenge, state, since, id);
 
 CREATE INDEX jobs_money    ON jobs (billed);
+
+CREATE TABLE collection_briefs (
+  collection TEXT PRIMARY KEY REFERENCES collections (id),
+  static     TEXT NOT NULL CHECK (json_valid(static))
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER collection_briefs_keep BEFORE UPDATE ON collection_briefs BEGIN SELECT RAISE(ABORT, 'collections are immutable'); END;
+
+CREATE TRIGGER collection_briefs_stay BEFORE DELETE ON collection_briefs BEGIN SELECT RAISE(ABORT, 'collections are immutable'); END;

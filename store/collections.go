@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 
-	"github.com/posttrainarena/arena/gates/report"
 	"github.com/posttrainarena/arena/protocol"
 )
 
-const collectionColumns = "id, author, agent, track, challenge, repo_type, repo_id, revision, entry_path, title, notes, team, tasks, warnings, static, created"
+const (
+	collectionColumns = "id, author, agent, track, challenge, repo_type, repo_id, revision, entry_path, title, notes, team, tasks, warnings, static, created"
+	// listedColumns are those in a list, where the report is the brief one.
+	listedColumns = "id, author, agent, track, challenge, repo_type, repo_id, revision, entry_path, title, notes, team, tasks, warnings, " + briefStatic + ", created"
+	briefStatic   = "(SELECT b.static FROM collection_briefs b WHERE b.collection = collections.id)"
+)
 
 func scanCollection(r scanner) (c protocol.Collection, err error) {
 	return c, r.Scan(&c.ID, &c.Author, maybeText{&c.AgentID}, &c.Track, &c.TargetChallenge,
@@ -25,12 +29,13 @@ func (s *Store) Collection(ctx context.Context, id string) (c protocol.Collectio
 	return c, err
 }
 
-// Collections lists the collections that a filter selects, newest first.
+// Collections lists the collections that a filter selects, newest first, with
+// their reports in brief.
 func (s *Store) Collections(ctx context.Context, want protocol.CollectionFilter, page protocol.Page) (rows []protocol.Collection, next string, err error) {
 	f := collectionFilter(want)
 	err = s.view(ctx, "list collections", func(t *tx) error {
 		rows, next, err = list(ctx, t, page, listQuery[protocol.Collection]{
-			name: "collections", columns: collectionColumns, from: "collections", at: "created", id: "id", where: f, scan: scanCollection,
+			name: "collections", columns: listedColumns, from: "collections", at: "created", id: "id", where: f, scan: scanCollection,
 			key: func(c protocol.Collection) (int64, string) { return micros(c.CreatedAt), c.ID },
 		})
 		return err
@@ -88,7 +93,10 @@ func (t *tx) insertCollection(ctx context.Context, by protocol.Actor, c protocol
 		return err
 	}
 	brief := c
-	brief.Static = report.Report{Summary: c.Static.Summary} // the whole report is in the record itself
+	brief.Static = c.Static.Brief() // the whole report is in the record itself
+	if _, err := t.ExecContext(ctx, "INSERT INTO collection_briefs (collection, static) VALUES (?, ?)", c.ID, asJSON{brief.Static}); err != nil {
+		return err
+	}
 	if err := t.audit(ctx, change{by: by, action: "submit", object: "environment:" + c.ID, after: brief}); err != nil {
 		return err
 	}

@@ -19,10 +19,11 @@ import (
 type role int
 
 const (
-	roleWriter role = iota // the one connection that changes anything; its transactions are immediate
-	roleReader             // refuses writes
-	roleCopier             // reads the database and writes copies of it elsewhere
-	roleCheck              // reads a file that nobody else has open, and leaves no trace of it
+	roleWriter  role = iota // the one connection that changes anything; its transactions are immediate
+	roleScratch             // the same for a store that may be lost: it does not wait for the disk
+	roleReader              // refuses writes
+	roleCopier              // reads the database and writes copies of it elsewhere
+	roleCheck               // reads a file that nobody else has open, and leaves no trace of it
 )
 
 // pragma is one setting of a connection: how it is asked for and what SQLite
@@ -33,9 +34,12 @@ type pragma struct{ name, set, want string }
 // them, because most last only as long as their connection does.
 func (r role) pragmas() []pragma {
 	cache, queryOnly := "-4096", "0" // negative: KiB
+	sync := pragma{"synchronous", "full", "2"}
 	switch r {
 	case roleWriter:
 		cache = "-16384"
+	case roleScratch:
+		cache, sync = "-16384", pragma{"synchronous", "off", "0"}
 	case roleReader:
 		queryOnly = "1"
 	case roleCopier:
@@ -45,7 +49,7 @@ func (r role) pragmas() []pragma {
 	return []pragma{
 		{"busy_timeout", "10000", "10000"}, // first: setting the others may meet a lock
 		{"journal_mode", "wal", "wal"},
-		{"synchronous", "full", "2"},
+		sync,
 		{"foreign_keys", "on", "1"},
 		{"temp_store", "memory", "2"},
 		{"journal_size_limit", "67108864", "67108864"},
@@ -67,7 +71,7 @@ func (r role) dsn(path string) string {
 		}
 	}
 	switch r {
-	case roleWriter:
+	case roleWriter, roleScratch:
 		q.Set("_txlock", "immediate")
 	case roleCheck:
 		q.Set("mode", "ro")

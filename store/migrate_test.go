@@ -12,7 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/posttrainarena/arena/gates/report"
 	"github.com/posttrainarena/arena/migrations"
+	"github.com/posttrainarena/arena/protocol"
 )
 
 // plus is the arena's migrations and further ones.
@@ -152,5 +154,45 @@ func TestSchemaPictureIsCurrent(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("migrations/schema.sql is out of date; run ARENA_UPDATE=1 go test ./store\n%s", diff)
+	}
+}
+
+// TestOldCollectionsGetTheirBrief: what the migration makes of a record that was
+// there before lists needed it is what registering one writes.
+func TestOldCollectionsGetTheirBrief(t *testing.T) {
+	ctx := context.Background()
+	s := openTest(t)
+	static := report.Report{
+		GateSet: "gates-v2", TaskIdentity: map[string]report.Identity{"a": {ContentHash: "sha256:0"}},
+		Findings: []report.Finding{{Code: "no-oracle", Severity: report.Controls, Task: "a"}},
+		Problems: []report.Finding{{Code: "name", Severity: report.Warning, Task: "a"}},
+	}
+	static.Tally()
+	if _, _, err := s.Submit(ctx, protocol.Actor{Name: "ada"}, protocol.Collection{
+		Author: "ada", Track: "skillsbench", Source: protocol.Source{RepoType: protocol.RepoBundle, RepoID: "one", Revision: strings.Repeat("0", 40)}, TaskCount: 1, Static: static,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	briefs := func() []string {
+		rows, err := s.writer.Query("SELECT collection || static FROM collection_briefs")
+		all, err := many(rows, err, func(r scanner) (b string, err error) { return b, r.Scan(&b) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want := briefs()
+	if _, err := s.writer.Exec("DROP TABLE collection_briefs"); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range plus(t) {
+		if strings.HasSuffix(m.Name, "_collection_briefs") {
+			if _, err := s.writer.Exec(m.SQL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, briefs()); diff != "" || len(want) != 1 || !strings.Contains(want[0], `"no-oracle":1`) || strings.Contains(want[0], "sha256:0") {
+		t.Errorf("the migration makes something else (-submit +migration):\n%s", diff)
 	}
 }

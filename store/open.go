@@ -43,6 +43,10 @@ type Options struct {
 	// FreeSpace reports the free bytes of the disk under a directory; nil asks
 	// the file system.
 	FreeSpace func(dir string) (int64, error)
+	// Scratch never waits for the disk: for what is thrown away or can be made
+	// again, such as a simulation's store. It survives the end of the process,
+	// but not that of the machine.
+	Scratch bool
 	// AllowNetworkDisk opens a directory on a network file system, whose locks
 	// SQLite cannot trust.
 	AllowNetworkDisk bool
@@ -187,7 +191,11 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	}
 	var err error
 	path := filepath.Join(s.dir, DatabaseName)
-	if s.writer, err = openHandle(path, roleWriter, 1); err != nil {
+	writer := roleWriter
+	if o.Scratch {
+		writer = roleScratch
+	}
+	if s.writer, err = openHandle(path, writer, 1); err != nil {
 		return err
 	}
 	if err := checkVersion(ctx, s.writer); err != nil {

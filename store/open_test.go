@@ -111,12 +111,17 @@ func TestCloseEmptiesTheLogAndCanBeRepeated(t *testing.T) {
 func TestEveryConnectionHasItsSettings(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t)
+	scratch, err := Open(ctx, Options{Dir: t.TempDir(), Now: noon, Scratch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scratch.Close()
 	for _, c := range []struct {
 		about string
 		db    *sql.DB
 		n     int
 		role  role
-	}{{"writer", s.writer, 1, roleWriter}, {"reader", s.reader, DefaultReaders, roleReader}} {
+	}{{"writer", s.writer, 1, roleWriter}, {"writer of a scratch store", scratch.writer, 1, roleScratch}, {"reader", s.reader, DefaultReaders, roleReader}} {
 		var held []*sql.Conn // all at once, so that every connection of the pool is asked
 		for range c.n {
 			conn, err := c.db.Conn(ctx)

@@ -2,50 +2,20 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/posttrainarena/arena/gates/report"
 	"github.com/posttrainarena/arena/protocol"
 )
 
-const briefColumns = "id, author, agent, track, challenge, repo_type, repo_id, revision, entry_path, title, team, tasks, static, created"
+const briefColumns = "id, author, agent, track, challenge, repo_type, repo_id, revision, entry_path, title, team, tasks, " + briefStatic + ", created"
 
 func scanBrief(r scanner) (c protocol.CollectionBrief, err error) {
-	return c, r.Scan(&c.ID, &c.Author, maybeText{&c.AgentID}, &c.Track, &c.TargetChallenge,
+	var static report.Report
+	err = r.Scan(&c.ID, &c.Author, maybeText{&c.AgentID}, &c.Track, &c.TargetChallenge,
 		&c.Source.RepoType, &c.Source.RepoID, &c.Source.Revision, &c.Source.EntryPath,
-		&c.Title, &c.TeamName, &c.TaskCount, summaryOf{&c.Summary}, instant{&c.CreatedAt})
-}
-
-// summaryOf scans the summary out of a stored gates report. It stands near the
-// start, so the rest, which grows with the collection, is never decoded.
-type summaryOf struct{ to *report.Summary }
-
-// Scan implements sql.Scanner.
-func (s summaryOf) Scan(v any) error {
-	text, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("a gates report is stored as %T instead of JSON", v)
-	}
-	d := json.NewDecoder(strings.NewReader(text))
-	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("decode a gates report: %w", err)
-	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return fmt.Errorf("decode a gates report: %w", err)
-		}
-		if key == "summary" {
-			return d.Decode(s.to)
-		}
-		var skipped json.RawMessage
-		if err := d.Decode(&skipped); err != nil {
-			return fmt.Errorf("decode a gates report: %w", err)
-		}
-	}
-	return nil
+		&c.Title, &c.TeamName, &c.TaskCount, asJSON{&static}, instant{&c.CreatedAt})
+	c.Summary = static.Summary
+	return c, err
 }
 
 // CollectionBriefs lists the collections that a filter selects, newest first.

@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 //	                      points to it
 //	serve ARG…            start the real arena serve with the arguments.
 //	                      ARENA_URL points to it
+//	up ARG…               the same for arena up
+//	routes                ask that server for every route that everybody may read,
+//	                      and expect something from each
 //	kill-server           end it without giving it a chance to do anything
 //	until TEXT COMMAND…   run a command again and again until it prints the text,
 //	                      for a minute
@@ -66,6 +69,8 @@ func TestScripts(t *testing.T) {
 			"requests":  scriptedRequests,
 			"elsewhere": elsewhere,
 			"serve":     serve,
+			"up":        up,
+			"routes":    routes,
 			"keep":      keep,
 
 			"kill-server": killServer,
@@ -143,7 +148,7 @@ type serverKey struct{}
 
 type latestServer struct{ *realServer }
 
-// realServer is an arena serve that a script started.
+// realServer is an arena that a script started.
 type realServer struct {
 	cmd    *exec.Cmd
 	killed bool // on purpose
@@ -174,12 +179,23 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%v does not print %q", args[1:], args[0])
 }
 
-// serve starts the server and reads its log until it says where it serves.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: serve ARG…")
 	}
-	cmd := exec.Command(filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], "arena"), append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	launch(ts, "msg=serving url=", "serve", args)
+}
+
+func up(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: up ARG…")
+	}
+	launch(ts, "PostTrain Arena is up at ", "up", args)
+}
+
+// launch starts a server and reads what it says until that is where it serves.
+func launch(ts *testscript.TestScript, before, verb string, args []string) {
+	cmd := exec.Command(filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], "arena"), append([]string{verb, "--listen", "127.0.0.1:0"}, args...)...)
 	cmd.Dir, cmd.Env = ts.MkAbs("."), []string{"HOME=" + ts.Getenv("HOME")}
 	log, err := cmd.StderrPipe()
 	ts.Check(err)
@@ -193,7 +209,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		defer close(done)
 		for lines := bufio.NewScanner(log); lines.Scan(); {
 			said.WriteString(lines.Text() + "\n")
-			if _, url, ok := strings.Cut(lines.Text(), "msg=serving url="); ok {
+			if _, url, ok := strings.Cut(lines.Text(), before); ok {
 				address <- strings.Fields(url)[0]
 			}
 		}
@@ -202,15 +218,15 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		<-done
 		if err := cmd.Wait(); err != nil && !server.killed {
-			ts.Logf("arena serve ends with %v and said:\n%s", err, said.String())
-			ts.Fatalf("arena serve did not end in order")
+			ts.Logf("arena %s ends with %v and said:\n%s", verb, err, said.String())
+			ts.Fatalf("arena %s did not end in order", verb)
 		}
 	})
 	select {
 	case url := <-address:
 		ts.Setenv("ARENA_URL", url)
 	case <-done:
-		ts.Fatalf("arena serve said:\n%s", said.String())
+		ts.Fatalf("arena %s said:\n%s", verb, said.String())
 	}
 }
 

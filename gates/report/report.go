@@ -90,9 +90,9 @@ type Report struct {
 	PolicyDigest   string              `json:"policy_digest"`  // "sha256:" over rules, severities and options
 	RequireOracle  bool                `json:"require_oracle"` // tasks without a working reference solution are excluded
 	Summary        Summary             `json:"summary"`
-	Findings       []Finding           `json:"findings"`
-	Excluded       map[string][]string `json:"excluded"`      // task → the codes that exclude it, sorted
-	TaskIdentity   map[string]Identity `json:"task_identity"` // every task that was looked at
+	Findings       []Finding           `json:"findings,omitzero"`      // this and the next two: left out of a brief report
+	Excluded       map[string][]string `json:"excluded,omitzero"`      // task → the codes that exclude it, sorted
+	TaskIdentity   map[string]Identity `json:"task_identity,omitzero"` // every task that was looked at
 	CreditWarnings []CreditWarning     `json:"credit_warnings"`
 	Problems       []Finding           `json:"problems,omitempty"` // structural problems, when the caller adds them
 }
@@ -184,6 +184,13 @@ func (r Report) Eligible() []string {
 		}
 	}
 	return names
+}
+
+// Brief returns a copy for lists, without anything that is said task by task. What it lacks is nil, which JSON leaves
+// out, so that nobody takes it for a report without findings.
+func (r Report) Brief() Report {
+	r.Findings, r.Excluded, r.TaskIdentity, r.Problems = nil, nil, nil, nil
+	return r
 }
 
 // Compact returns a copy for storage: findings and problems keep code, severity, task and place, and lose their

@@ -76,7 +76,8 @@ type Environment struct {
 	Existing          bool              `json:"existing,omitempty" doc:"The same collection was registered before; its first title, notes and agent are kept"`
 }
 
-// Environments is a page of collections, newest first.
+// Environments is a page of collections, newest first. Their static reports are
+// in brief: what they say task by task is in the collection itself.
 type Environments struct {
 	Environments []Environment `json:"environments"`
 	Next         *string       `json:"next_cursor"`
