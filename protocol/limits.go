@@ -8,16 +8,24 @@ import (
 // LaunchLimits says how much of everything that bounds the launches of a
 // collection is used, and what would refuse the next one.
 type LaunchLimits struct {
-	RunsPerDay RunLimit   `json:"runs_per_day" doc:"Counted runs of this collection on this challenge in the last 24 hours; failed and canceled ones do not count"`
-	ActiveRuns RunLimit   `json:"active_runs" doc:"Runs that have not ended, across the arena"`
+	RunsPerDay CountLimit `json:"runs_per_day" doc:"Counted runs of this collection on this challenge in the last 24 hours; failed and canceled ones do not count"`
+	ActiveRuns CountLimit `json:"active_runs" doc:"Runs that have not ended, across the arena"`
 	Compute    MoneyLimit `json:"compute_usd" doc:"The compute cap of the arena, which does not reset"`
+	PerHour    HourLimits `json:"per_hour" doc:"What the caller may do in an hour; these bound no launch"`
 	// Binding is the preflight check of the first of them that refuses.
 	Binding  *string    `json:"binding" doc:"The preflight check that would refuse the next launch: daily_limit, no_active_job or cap; null when none of them does"`
 	ResetsAt *time.Time `json:"resets_at" doc:"When the binding one allows another run; null when none binds or nobody can say"`
 }
 
-// RunLimit is a limit on a number of runs.
-type RunLimit struct {
+// HourLimits says how much of an hour's worth an account has used. The hour
+// slides: what was used comes back evenly over it. nil is without a limit.
+type HourLimits struct {
+	Validations *CountLimit `json:"validations" doc:"Validations, those of a submit included; null when they are not limited"`
+	Messages    *CountLimit `json:"messages" doc:"Messages on the board; null when they are not limited"`
+}
+
+// CountLimit is a limit on a number of things.
+type CountLimit struct {
 	Used      int        `json:"used"`
 	Limit     int        `json:"limit"`
 	Remaining int        `json:"remaining"`
@@ -37,8 +45,8 @@ type MoneyLimit struct {
 func (f LaunchFacts) Limits(now time.Time) LaunchLimits {
 	recent, limit := f.counted(now)
 	l := LaunchLimits{
-		RunsPerDay: RunLimit{Used: len(recent), Limit: limit, Remaining: max(0, limit-len(recent))},
-		ActiveRuns: RunLimit{Limit: 1, Remaining: 1},
+		RunsPerDay: CountLimit{Used: len(recent), Limit: limit, Remaining: max(0, limit-len(recent))},
+		ActiveRuns: CountLimit{Limit: 1, Remaining: 1},
 		Compute:    MoneyLimit{Used: f.Ledger.Committed(), Limit: f.Ledger.Cap, Remaining: max(0, f.Ledger.Remaining())},
 	}
 	if len(recent) > 0 {

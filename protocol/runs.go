@@ -165,6 +165,7 @@ type Run struct {
 	SettledAt       *time.Time
 	CancelAsked     *time.Time // when somebody asked to cancel it
 	CancelAskedBy   string
+	CancelTaken     *time.Time // when the provider took the cancel; nil until it did
 	UnreachableFrom *time.Time // since when the provider does not answer; nil while it does
 	LogLines        int64
 

@@ -51,13 +51,17 @@ func (r Run) Waiting(p Patience, now time.Time) *Waiting {
 func (r Run) waitsFor(p Patience) (w Waiting, patience time.Duration, overdue string) {
 	switch {
 	case r.UnreachableFrom != nil:
+		reason := fmt.Sprintf("The provider %s has not answered since %s. Nothing is canceled or started because of that; the arena goes on asking.", r.Provider, moment(*r.UnreachableFrom))
+		if r.CancelAsked != nil {
+			reason += " " + r.cancelSaid()
+		}
 		return Waiting{
-			Reason:    fmt.Sprintf("The provider %s has not answered since %s. Nothing is canceled or started because of that; the arena goes on asking.", r.Provider, moment(*r.UnreachableFrom)),
+			Reason:    reason,
 			BlockedBy: "the provider does not answer", Since: *r.UnreachableFrom,
 		}, p.Unreachable, fmt.Sprintf("The provider %s has not answered", r.Provider)
 	case r.CancelAsked != nil:
 		return Waiting{
-			Reason:    fmt.Sprintf("%s asked at %s for it to be canceled. The provider is told again and again until the job has stopped.", r.CancelAskedBy, moment(*r.CancelAsked)),
+			Reason:    r.cancelSaid(),
 			BlockedBy: "the provider stops the job", Since: *r.CancelAsked,
 		}, p.Cancel, "The job has gone on after it was to be canceled"
 	case r.JobID == "":
@@ -81,6 +85,15 @@ func (r Run) waitsFor(p Patience) (w Waiting, patience time.Duration, overdue st
 		}
 		return w, p.Silence, fmt.Sprintf("The job (%s) has not printed anything", r.JobStatus)
 	}
+}
+
+// cancelSaid says what became of a cancel so far.
+func (r Run) cancelSaid() string {
+	asked := fmt.Sprintf("%s asked at %s for it to be canceled. ", r.CancelAskedBy, moment(*r.CancelAsked))
+	if r.CancelTaken == nil {
+		return asked + fmt.Sprintf("The provider %s has not taken the request so far; it is told again and again.", r.Provider)
+	}
+	return asked + fmt.Sprintf("The provider %s took the request at %s; the job has not ended yet.", r.Provider, moment(*r.CancelTaken))
 }
 
 // underway says what a running job does.

@@ -28,6 +28,8 @@ func TestWaiting(t *testing.T) {
 	running.Progress = protocol.Progress{LastLineAt: &heard, Stages: []protocol.StageProgress{{Stage: protocol.StageGate, Total: 8, Done: 3}}}
 	canceled := running
 	canceled.CancelAsked, canceled.CancelAskedBy = &asked, "ada"
+	taken := canceled
+	taken.CancelTaken = &away
 	cut := canceled
 	cut.UnreachableFrom = &away
 	for name, c := range map[string]struct {
@@ -51,11 +53,16 @@ func TestWaiting(t *testing.T) {
 		},
 		"a job that is to stop": {
 			canceled, asked, 10 * time.Minute, "the provider stops the job",
-			"ada asked at 2026-10-19 12:20:00 UTC for it to be canceled.", "The job has gone on after it was to be canceled for more than 10m0s, since 2026-10-19 12:20:00 UTC.",
+			"ada asked at 2026-10-19 12:20:00 UTC for it to be canceled. The provider huggingface has not taken the request", "The job has gone on after it was to be canceled for more than 10m0s, since 2026-10-19 12:20:00 UTC.",
+		},
+		"a job whose provider takes its time to stop it": {
+			taken, asked, 10 * time.Minute, "the provider stops the job",
+			"ada asked at 2026-10-19 12:20:00 UTC for it to be canceled. The provider huggingface took the request at 2026-10-19 12:30:00 UTC",
+			"The job has gone on after it was to be canceled for more than 10m0s, since 2026-10-19 12:20:00 UTC.",
 		},
 		"a provider that is away": {
 			cut, away, 15 * time.Minute, "the provider does not answer",
-			"The provider huggingface has not answered since 2026-10-19 12:30:00 UTC.", "The provider huggingface has not answered for more than 15m0s, since 2026-10-19 12:30:00 UTC.",
+			"The provider huggingface has not answered since 2026-10-19 12:30:00 UTC. Nothing is canceled or started because of that; the arena goes on asking. ada asked at", "The provider huggingface has not answered for more than 15m0s, since 2026-10-19 12:30:00 UTC.",
 		},
 	} {
 		due := c.since.Add(c.waits)

@@ -15,7 +15,7 @@ const (
 		"r.state, r.stage, r.reason, r.fault, r.since, r.provider, r.flavor, r.price, r.timeout, " +
 		"coalesce(j.id, ''), coalesce(j.status, ''), coalesce(j.url, ''), r.recipe, " +
 		"r.train_tasks, r.excluded_tasks, r.eval_tasks, r.reserved, r.settled, r.created, j.started, r.ended, r.settled_at, " +
-		"r.cancel_asked, r.cancel_asked_by, r.unreachable_from, r.log_lines, r.progress"
+		"r.cancel_asked, r.cancel_asked_by, r.cancel_taken, r.unreachable_from, r.log_lines, r.progress"
 	runTables = "runs r LEFT JOIN jobs j ON j.run = r.id"
 )
 
@@ -25,7 +25,7 @@ func scanRun(row scanner) (r protocol.Run, err error) {
 		&r.State, &r.Stage, &r.Reason, &r.Fault, instant{&r.Since}, &r.Provider, &r.Flavor, &r.Price, &timeout,
 		&r.JobID, &r.JobStatus, &r.JobURL, &r.RecipeID,
 		&r.TrainTasks, &r.ExcludedTasks, &r.EvalTasks, &r.Reserved, &r.Settled, instant{&r.CreatedAt}, maybeInstant{&r.StartedAt}, maybeInstant{&r.EndedAt}, maybeInstant{&r.SettledAt},
-		maybeInstant{&r.CancelAsked}, &r.CancelAskedBy, maybeInstant{&r.UnreachableFrom}, &r.LogLines, asJSON{&r.Progress})
+		maybeInstant{&r.CancelAsked}, &r.CancelAskedBy, maybeInstant{&r.CancelTaken}, maybeInstant{&r.UnreachableFrom}, &r.LogLines, asJSON{&r.Progress})
 	r.Timeout = time.Duration(timeout) * time.Microsecond
 	return r, err
 }
@@ -130,19 +130,24 @@ func (s *Store) JobStarted(ctx context.Context, by protocol.Actor, run string, j
 	})
 }
 
-// LaunchRefused ends a run that never got a job and releases its reservation.
-// Repeating it changes nothing. A run whose job is known is ended by Finish.
+// LaunchRefused ends a run that never got a job and releases its reservation: it
+// failed, or with FaultCanceled it was canceled. Repeating it changes nothing. A
+// run whose job is known is ended by Finish.
 func (s *Store) LaunchRefused(ctx context.Context, by protocol.Actor, run, reason string, fault protocol.FaultClass) (protocol.Run, error) {
 	return s.changeRun(ctx, by, run, "launch-refused", func(r *protocol.Run, now time.Time) (bool, error) {
 		if r.JobID != "" {
 			return false, protocol.ErrIllegalMove.Detailf("Run %s has job %s; it ends when that job does.", run, r.JobID)
 		}
-		if r.State == protocol.RunFailed {
-			return false, nil
+		how := protocol.MoveRefused
+		if fault == protocol.FaultCanceled {
+			how = protocol.MoveCanceled
+		}
+		if want, err := protocol.RunQueued.Next(how); err != nil || r.State == want {
+			return false, err
 		}
 		settle(r, 0, now, now)
 		r.Reason, r.Fault = reason, fault
-		return true, move(r, protocol.MoveRefused, now)
+		return true, move(r, how, now)
 	})
 }
 
@@ -157,6 +162,18 @@ func (s *Store) CancelAsked(ctx context.Context, by protocol.Actor, run string) 
 			return false, nil
 		}
 		r.CancelAsked, r.CancelAskedBy = &now, by.Name
+		return true, nil
+	})
+}
+
+// CancelTaken records that the provider took the cancel of a run. The first time
+// stands; a run that nobody canceled or that has ended is not changed.
+func (s *Store) CancelTaken(ctx context.Context, run string) (protocol.Run, error) {
+	return s.changeRun(ctx, protocol.Actor{Name: protocol.ActorArena}, run, "cancel-taken", func(r *protocol.Run, now time.Time) (bool, error) {
+		if r.CancelAsked == nil || r.CancelTaken != nil || r.State.Ended() {
+			return false, nil
+		}
+		r.CancelTaken = &now
 		return true, nil
 	})
 }
@@ -202,6 +219,9 @@ func (s *Store) Finish(ctx context.Context, by protocol.Actor, run string, end p
 		settle(r, end.Billed, momentOr(end.EndedAt, now), now)
 		r.Reason, r.Fault, r.Progress = end.Reason, end.Fault, end.Progress
 		r.UnreachableFrom = nil
+		if end.Move == protocol.MoveCanceled && r.CancelAsked != nil && r.CancelTaken == nil {
+			r.CancelTaken = &now // its call was not answered, but the job was stopped
+		}
 		if end.Stage != "" {
 			r.Stage = end.Stage
 		}
@@ -264,9 +284,9 @@ func (s *Store) changeRun(ctx context.Context, by protocol.Actor, id, action str
 // bill of a job is what its run was settled with.
 func (t *tx) writeRun(ctx context.Context, r protocol.Run) error {
 	_, err := t.ExecContext(ctx, `UPDATE runs SET state = ?, stage = ?, reason = ?, fault = ?, since = ?, settled = ?, ended = ?, settled_at = ?,
-  cancel_asked = ?, cancel_asked_by = ?, unreachable_from = ?, log_lines = ?, progress = ? WHERE id = ?`,
+  cancel_asked = ?, cancel_asked_by = ?, cancel_taken = ?, unreachable_from = ?, log_lines = ?, progress = ? WHERE id = ?`,
 		r.State, r.Stage, r.Reason, r.Fault, micros(r.Since), r.Settled, microsOrNull(r.EndedAt), microsOrNull(r.SettledAt),
-		microsOrNull(r.CancelAsked), r.CancelAskedBy, microsOrNull(r.UnreachableFrom), r.LogLines, asJSON{r.Progress}, r.ID)
+		microsOrNull(r.CancelAsked), r.CancelAskedBy, microsOrNull(r.CancelTaken), microsOrNull(r.UnreachableFrom), r.LogLines, asJSON{r.Progress}, r.ID)
 	if err != nil || r.JobID == "" {
 		return err
 	}

@@ -63,6 +63,11 @@ func TestTheLifeOfARun(t *testing.T) {
 	if !run.CancelAsked.Equal(asked) || run.CancelAskedBy != "eve" {
 		t.Errorf("asked to cancel: %+v", run)
 	}
+	taken := clock.Advance(time.Second)
+	run = must(s.CancelTaken(ctx, run.ID))(t)
+	if run.CancelTaken == nil || !run.CancelTaken.Equal(taken) {
+		t.Errorf("the cancel was taken at %v", run.CancelTaken)
+	}
 
 	end := clock.Advance(time.Minute)
 	run = must(s.Finish(ctx, arena(), run.ID, protocol.Ending{
@@ -89,7 +94,7 @@ func TestTheLifeOfARun(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		"submission  ", "run-state queued ", "run-state queued ", "run-stage running setup", "run-state running setup",
-		"run-state running setup", "run-state canceled setup",
+		"run-state running setup", "run-state running setup", "run-state canceled setup",
 	}, told); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -103,6 +108,10 @@ func TestRepeatingAMoveChangesNothing(t *testing.T) {
 	for about, again := range map[string]func() (protocol.Run, error){
 		"job-started": func() (protocol.Run, error) { return s.JobStarted(ctx, arena(), run.ID, protocol.Job{ID: "job-1"}) },
 		"cancel":      func() (protocol.Run, error) { return s.CancelAsked(ctx, ada(), run.ID) },
+		"cancel-taken": func() (protocol.Run, error) {
+			must(s.CancelAsked(ctx, ada(), run.ID))(t)
+			return s.CancelTaken(ctx, run.ID)
+		},
 		"unreachable": func() (protocol.Run, error) {
 			err := s.Unreachable(ctx, run.ID, &since)
 			return must(s.Run(ctx, run.ID))(t), err

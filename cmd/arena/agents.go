@@ -37,6 +37,7 @@ func whoamiLines(w api.Whoami, arena string) []string {
 	if len(w.Orgs) > 0 {
 		lines = append(lines, "Organizations: "+strings.Join(w.Orgs, ", "))
 	}
+	lines = append(lines, hourLines(w.PerHour)...)
 	if len(w.Agents) == 0 {
 		return append(lines,
 			fmt.Sprintf(`No agent is registered to you. Write agent.json, such as {"agent_id":"%s-agent","description":"…"}`, strings.ToLower(w.Name)),

@@ -142,7 +142,7 @@ func runLines(r api.Run) []string {
 	field("next look", timeText("at the latest at ", r.NextCheckAt))
 	field("last line", timeText("arrived at ", r.LastLineAt))
 	field("job", jobText(r))
-	field("cancel", timeText("asked for at ", r.CancelRequested))
+	field("cancel", cancelText(r))
 	field("unreachable", timeText("the provider has not answered since ", r.UnreachableSince))
 	field("request", r.RequestKey)
 	field("cost", costText(r))
@@ -184,8 +184,23 @@ func limitLines(l protocol.LaunchLimits) []string {
 		fmt.Sprintf("  active runs  %d of %d used", l.ActiveRuns.Used, l.ActiveRuns.Limit),
 		fmt.Sprintf("  compute      $%s of $%s committed, $%s left", l.Compute.Used, l.Compute.Limit, l.Compute.Remaining),
 	}
+	lines = append(lines, hourLines(l.PerHour)...)
 	if l.Binding != nil {
 		lines = append(lines, "  The next launch would be refused by "+*l.Binding+".")
+	}
+	return lines
+}
+
+// hourLines says how much of an hour's worth an account has used.
+func hourLines(l protocol.HourLimits) []string {
+	var lines []string
+	for _, one := range []struct {
+		name  string
+		limit *protocol.CountLimit
+	}{{"validations", l.Validations}, {"messages", l.Messages}} {
+		if one.limit != nil {
+			lines = append(lines, fmt.Sprintf("  %-12s %d of %d used this hour%s", one.name, one.limit.Used, one.limit.Limit, resetText(one.limit.ResetsAt)))
+		}
 	}
 	return lines
 }
@@ -224,6 +239,18 @@ func faultText(r api.Run) string {
 	default:
 		return ""
 	}
+}
+
+// cancelText says who answered a cancel, and when.
+func cancelText(r api.Run) string {
+	text := timeText("asked for at ", r.CancelRequested)
+	switch {
+	case r.CancelAcknowledged != nil:
+		text += timeText(", taken by the provider at ", r.CancelAcknowledged)
+	case text != "" && !r.State.Ended():
+		text += ", not taken by the provider so far"
+	}
+	return text
 }
 
 func jobText(r api.Run) string {

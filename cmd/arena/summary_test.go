@@ -28,14 +28,14 @@ func TestRunsHideNothing(t *testing.T) {
 		Fault: ptr(protocol.FaultLimit), Status: "the-status", JobStatus: ptr("the-job-status"), JobID: ptr("the-job-id"), JobURL: ptr("https://jobs.example.org/1"),
 		Stalled: true, StalledBecause: ptr("the-cause"), NextCheckAt: ptr(at.Add(3 * time.Minute)), LastLineAt: ptr(at.Add(4 * time.Minute)),
 		LastLines: []string{"the-last-line"}, Forecast: &artifacts.Forecast{Group: 8, Tried: 5, Attempts: 20, Useful: 0.25},
-		Since: at, BlockedBy: ptr("the-blocker"), CancelRequested: ptr(at.Add(time.Minute)), UnreachableSince: ptr(at.Add(2 * time.Minute)),
+		Since: at, BlockedBy: ptr("the-blocker"), CancelRequested: ptr(at.Add(time.Minute)), CancelAcknowledged: ptr(at.Add(90 * time.Second)), UnreachableSince: ptr(at.Add(2 * time.Minute)),
 		Provider: "the-provider", MaxComputeUSD: 160 * protocol.Dollar, SettledUSD: ptr(42 * protocol.Dollar),
 		Stages: []protocol.StageProgress{{Stage: protocol.StageGate, Total: 32, Done: 30, Passed: 11, Failed: 12, Errors: 7, Timeouts: 5, StartedAt: &at}},
 	}
 	shown := map[string]string{
 		"RunID": "challenge-abc", "RequestKey": "the-request-key", "ChallengeID": "tb2-9b", "EnvironmentID": "env-0123",
 		"State": "running", "Stage": "training", "Reason": "the-reason", "Fault": "limit", "Status": "the-status", "JobStatus": "the-job-status",
-		"JobID": "the-job-id", "JobURL": "https://jobs.example.org/1", "Since": "10:00:00", "BlockedBy": "the-blocker", "CancelRequested": "10:01:00",
+		"JobID": "the-job-id", "JobURL": "https://jobs.example.org/1", "Since": "10:00:00", "BlockedBy": "the-blocker", "CancelRequested": "10:01:00", "CancelAcknowledged": "10:01:30",
 		"UnreachableSince": "10:02:00", "Provider": "the-provider", "MaxComputeUSD": "$160.00", "SettledUSD": "$42.00",
 		"Stages": "30 of 32 done: 11 passed, 12 failed, 7 errors, 5 timeouts", "PlatformFault": "", "Simulated": "", "Training": "",
 		"Stalled": "STALLED", "StalledBecause": "the-cause", "NextCheckAt": "10:03:00", "LastLineAt": "10:04:00", "LastLines": "the-last-line",
@@ -93,13 +93,14 @@ func TestSummaries(t *testing.T) {
 		many.Findings[i] = report.Finding{Code: "unparsed", Severity: report.Review, Task: fmt.Sprintf("task-%02d", i), Message: "the parser stops"}
 	}
 	limits := protocol.LaunchLimits{
-		RunsPerDay: protocol.RunLimit{Limit: 1, Remaining: 1}, ActiveRuns: protocol.RunLimit{Limit: 1, Remaining: 1},
+		RunsPerDay: protocol.CountLimit{Limit: 1, Remaining: 1}, ActiveRuns: protocol.CountLimit{Limit: 1, Remaining: 1},
+		PerHour: protocol.HourLimits{Validations: &protocol.CountLimit{Used: 2, Limit: 120, Remaining: 118, ResetsAt: &at}, Messages: &protocol.CountLimit{Limit: 60, Remaining: 60}},
 		Compute: protocol.MoneyLimit{Used: 160 * protocol.Dollar, Limit: 800 * protocol.Dollar, Remaining: 640 * protocol.Dollar},
 	}
 	bound := limits
-	bound.RunsPerDay, bound.Binding, bound.ResetsAt = protocol.RunLimit{Used: 1, Limit: 1, ResetsAt: &at}, ptr("daily_limit"), &at
+	bound.RunsPerDay, bound.Binding, bound.ResetsAt = protocol.CountLimit{Used: 1, Limit: 1, ResetsAt: &at}, ptr("daily_limit"), &at
 	for name, lines := range map[string][]string{
-		"whoami":          whoamiLines(api.Whoami{Name: "Ada", Orgs: []string{"crane", "heron"}, Editor: true, Agents: []api.Agent{{AgentID: "ada-agent"}}}, "https://arena.example.org"),
+		"whoami":          whoamiLines(api.Whoami{Name: "Ada", Orgs: []string{"crane", "heron"}, Editor: true, Agents: []api.Agent{{AgentID: "ada-agent"}}, PerHour: limits.PerHour}, "https://arena.example.org"),
 		"whoami-new":      whoamiLines(api.Whoami{Name: "Ada"}, "http://127.0.0.1:7860"),
 		"validation":      validationLines(api.Validation{Valid: true, TaskCount: 2, EligibleTasks: 1, Revision: "abc", Warnings: []string{"license: 2 tasks leave it out"}, QualityGates: api.QualityGates{Static: report.Report{Findings: gates.Findings, Summary: gates.Summary}}}),
 		"validation-not":  validationLines(api.Validation{TaskCount: 2, Revision: "abc", Errors: []string{"sort-logs: the verifier is missing"}, QualityGates: api.QualityGates{Static: gates}}),

@@ -12,6 +12,8 @@ type Whoami struct {
 	Orgs   []string `json:"orgs" doc:"Organizations of the account"`
 	Editor bool     `json:"editor" doc:"May attach gate results, review and read job logs"`
 	Agents []Agent  `json:"agents" doc:"Agent ids registered by this account"`
+
+	PerHour protocol.HourLimits `json:"per_hour" doc:"What this account may do in an hour, and how much of it is used"`
 }
 
 // Agent is a registered agent id.

@@ -69,7 +69,8 @@ type Run struct {
 	StallsAt            *time.Time               `json:"stalls_at" doc:"When a run that has not ended counts as stalled unless something changes"`
 	NextCheckAt         *time.Time               `json:"next_check_at" doc:"When the arena looks at a run that has not ended next by itself, at the latest"`
 	LastLineAt          *time.Time               `json:"last_line_at" doc:"When the newest line of its log arrived"`
-	CancelRequested     *time.Time               `json:"cancel_requested_at"`
+	CancelRequested     *time.Time               `json:"cancel_requested_at" doc:"When somebody asked for it to stop"`
+	CancelAcknowledged  *time.Time               `json:"cancel_acknowledged_at" doc:"When the provider took the cancel; null until it did"`
 	UnreachableSince    *time.Time               `json:"unreachable_since" doc:"Since when the provider does not answer"`
 	Provider            string                   `json:"provider"`
 	Simulated           bool                     `json:"simulated"`
@@ -106,7 +107,7 @@ func RunFrom(r protocol.Run, w *protocol.Waiting, who protocol.Identity) Run {
 		RunID: r.ID, RequestKey: r.RequestID, ChallengeID: r.Challenge, EnvironmentID: r.Collection, EnvironmentRevision: r.Revision,
 		Author: r.Author, LaunchedBy: r.LaunchedBy, AgentID: Optional(r.AgentID), State: r.State, Reason: Optional(r.Reason),
 		PlatformFault: r.Fault == protocol.FaultPlatform, Status: r.Status(), JobStatus: Optional(r.JobStatus), JobID: Optional(r.JobID),
-		Since: r.Since, LastLineAt: r.Progress.LastLineAt, CancelRequested: r.CancelAsked, UnreachableSince: r.UnreachableFrom,
+		Since: r.Since, LastLineAt: r.Progress.LastLineAt, CancelRequested: r.CancelAsked, CancelAcknowledged: r.CancelTaken, UnreachableSince: r.UnreachableFrom,
 		Provider: r.Provider, Simulated: r.Provider == SimulatedProvider, Flavor: r.Flavor, TimeoutSeconds: int64(r.Timeout / time.Second),
 		RecipeID: r.RecipeID, TrainTaskCount: r.TrainTasks, ExcludedTaskCount: r.ExcludedTasks, EvalTaskCount: r.EvalTasks,
 		MaxComputeUSD: r.Reserved, SettledUSD: r.Settled, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt,

@@ -156,6 +156,18 @@ func TestQuotaRefills(t *testing.T) {
 		if e.RetryAfter <= 0 || e.RetryAfter > 30*time.Minute {
 			t.Errorf("the next is free in %s", e.RetryAfter)
 		}
+		// The limits say the same before anybody runs into them, and a token that is
+		// promised at a moment is there at that moment.
+		l := w.HourLimits(ada).Validations
+		if l.Used != 2 || l.Limit != 2 || l.Remaining != 0 || l.ResetsAt == nil || l.ResetsAt.Before(time.Now().Add(e.RetryAfter)) || l.ResetsAt.After(time.Now().Add(e.RetryAfter+time.Second)) {
+			t.Errorf("the limits say %+v, resets %v; the refusal %s from %s", l, l.ResetsAt, e.RetryAfter, time.Now())
+		}
+		if fresh := w.HourLimits(eve); fresh.Validations.Used != 0 || fresh.Validations.Remaining != 2 || fresh.Validations.ResetsAt != nil || fresh.Messages.Remaining != 1 {
+			t.Errorf("an account that did nothing: %+v, %+v", fresh.Validations, fresh.Messages)
+		}
+		if none := w.HourLimits(protocol.Identity{}); none.Validations != nil {
+			t.Errorf("nobody has %+v", none)
+		}
 		must0(t, validate(eve))
 		time.Sleep(e.RetryAfter)
 		must0(t, validate(ada))

@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -40,6 +41,35 @@ func (q *quota) take(account string, now time.Time) error {
 	}
 	q.spent[account] = spending{s.used + 1, now}
 	return nil
+}
+
+// standing says how much of its hour an account has used; nil when nothing
+// bounds it. What is used comes back evenly, so a started unit counts as used.
+func (q *quota) standing(account string, now time.Time) *protocol.CountLimit {
+	if q.perHour <= 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	used := q.refilled(account, now).used
+	whole := int(math.Ceil(used - 1e-9)) // what floating point leaves of a unit is none
+	l := &protocol.CountLimit{Used: whole, Limit: q.perHour, Remaining: q.perHour - whole}
+	if whole > 0 {
+		back := time.Duration((used - float64(whole-1)) / float64(q.perHour) * float64(time.Hour))
+		at := now.Add(back).UTC().Truncate(time.Second).Add(time.Second) // never promised too early
+		l.ResetsAt = &at
+	}
+	return l
+}
+
+// HourLimits says how much of an hour's worth an account has used. Nobody has
+// limits without an account.
+func (s *Service) HourLimits(who protocol.Identity) protocol.HourLimits {
+	if !who.SignedIn() {
+		return protocol.HourLimits{}
+	}
+	now := s.now()
+	return protocol.HourLimits{Validations: s.validations.standing(who.Name, now), Messages: s.messages.standing(who.Name, now)}
 }
 
 // refilled is an account's spending with what time has given back.

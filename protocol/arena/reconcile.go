@@ -85,6 +85,9 @@ func (s *Service) settleUnconfirmed(ctx context.Context, run protocol.Run) {
 			s.Logger.Info("adopted the job of an unconfirmed launch", "run", run.ID)
 			return run, nil
 		}
+		if run.CancelAsked != nil {
+			return s.Store.LaunchRefused(ctx, by, run.ID, canceledUnstarted, protocol.FaultCanceled)
+		}
 		s.Logger.Info("released an unconfirmed launch: the provider has no job for it", "run", run.ID)
 		return s.Store.LaunchRefused(ctx, by, run.ID, "The launch was interrupted before a job existed; nothing was spent. Start again with a new request_id.", protocol.FaultPlatform)
 	})

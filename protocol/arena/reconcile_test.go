@@ -1,6 +1,7 @@
 package arena_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,10 +86,7 @@ func TestReservationOutlivesAnAbsentProvider(t *testing.T) {
 // stopped, without one the reservation is released at once.
 func TestCancelOfAnUnconfirmedLaunch(t *testing.T) {
 	t.Parallel()
-	for plan, state := range map[string]protocol.RunState{
-		"timeout-before@1": protocol.RunFailed,
-		"lost-reply@1":     protocol.RunCanceled,
-	} {
+	for _, plan := range []string{"timeout-before@1", "lost-reply@1"} {
 		t.Run(plan, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -100,13 +98,46 @@ func TestCancelOfAnUnconfirmedLaunch(t *testing.T) {
 					t.Fatal(err)
 				}
 				run = w.ended(run.ID)
-				if run.State != state || run.Fault != protocol.FaultCanceled {
+				if run.State != protocol.RunCanceled || run.Fault != protocol.FaultCanceled {
 					t.Errorf("ended %s, fault %q: %s", run.State, run.Fault, run.Reason)
 				}
 				w.checkLedger()
 			})
 		})
 	}
+}
+
+// TestCancelOutlivesARestart: what became of a cancel is on record, so the next
+// process knows whether it was asked for and taken.
+func TestCancelOutlivesARestart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := &unruly{}
+		w := newWorld(t, between(u), slow)
+		w.watch()
+		run := w.started("request-001")
+		time.Sleep(time.Minute)
+		u.deaf.Store(1000)
+		must(w.Cancel(t.Context(), ada, by(ada), challenge, run.ID))(t)
+
+		w = w.restart(between(u))
+		asked := w.run(run.ID)
+		if at := w.Waiting(asked); asked.CancelTaken != nil || !strings.Contains(at.Reason, "has not taken the request so far") {
+			t.Errorf("after a restart it is said of a cancel that nobody heard: %+v", at)
+		}
+		u.deaf.Store(0)
+		taken := must(w.Cancel(t.Context(), ada, by(ada), challenge, run.ID))(t)
+		w = w.restart(between(u))
+		again := w.run(run.ID)
+		if at := w.Waiting(again); again.CancelTaken == nil || !again.CancelTaken.Equal(*taken.CancelTaken) || !strings.Contains(at.Reason, "took the request at") {
+			t.Errorf("after a restart it is said of a cancel that was taken: %+v", at)
+		}
+		must0(t, w.Reconcile(t.Context()))
+		w.watch()
+		if run = w.ended(run.ID); run.State != protocol.RunCanceled || !run.CancelTaken.Equal(*taken.CancelTaken) {
+			t.Errorf("ended %s, the cancel taken at %v", run.State, run.CancelTaken)
+		}
+	})
 }
 
 // TestJobThatEndedMeanwhile stops the arena for longer than the job takes: it is

@@ -22,7 +22,9 @@ func (s *Service) Preflight(ctx context.Context, who protocol.Identity, challeng
 	if err != nil {
 		return protocol.Preflight{}, err
 	}
-	return protocol.CheckLaunch(facts, who, s.now()), nil
+	p := protocol.CheckLaunch(facts, who, s.now())
+	p.Limits.PerHour = s.HourLimits(who)
+	return p, nil
 }
 
 // reservation gathers what a launch needs to know from outside the store.
@@ -229,27 +231,39 @@ func (s *Service) Cancel(ctx context.Context, who protocol.Identity, by protocol
 	if run.JobID == "" {
 		return s.cancelUnstarted(ctx, by, run)
 	}
-	s.stopJob(ctx, run)
-	return run, nil
+	return s.stopJob(ctx, run), nil
 }
 
-// stopJob passes a cancel on to the provider. The request is on record, so one
-// that the provider did not hear is repeated by Watch until the job has ended.
-func (s *Service) stopJob(ctx context.Context, run protocol.Run) {
+// stopJob passes a cancel on to the provider and records that it took it. The
+// request is on record, so one that the provider did not hear is repeated by
+// Watch until the job has ended. It returns the run as it is then.
+func (s *Service) stopJob(ctx context.Context, run protocol.Run) protocol.Run {
 	provider := s.Providers[run.Provider]
 	if provider == nil {
 		s.Logger.Warn("a cancel waits for its provider to be set up", "run", run.ID, "provider", run.Provider)
-		return
+		return run
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
+	call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
 	defer cancel()
-	if err := provider.Cancel(ctx, run.JobID); err != nil && !errors.Is(err, jobs.ErrNoJob) {
+	if err := provider.Cancel(call, run.JobID); err != nil && !errors.Is(err, jobs.ErrNoJob) {
 		s.Logger.Warn("the provider did not take a cancel", "run", run.ID, "error", err)
-		s.watchers.note(run.ID, "It has not taken the request so far.")
-		return
+		return run
 	}
-	s.watchers.note(run.ID, "It has taken the request.")
+	if run.CancelTaken != nil {
+		return run
+	}
+	taken, err := s.Store.CancelTaken(ctx, run.ID)
+	if err != nil {
+		s.Logger.Warn("could not record that the provider took a cancel", "run", run.ID, "error", err)
+		return run
+	}
+	s.events.wake()
+	return taken
 }
+
+// canceledUnstarted is the reason of a run that was canceled before its job
+// existed.
+const canceledUnstarted = "Canceled before a job was started; nothing was spent."
 
 // cancelUnstarted cancels a run whose job was never confirmed: proved absent,
 // its reservation is released; found, the job is adopted and stopped.
@@ -267,12 +281,12 @@ func (s *Service) cancelUnstarted(ctx context.Context, by protocol.Actor, run pr
 		if found {
 			return adopted, nil
 		}
-		return s.Store.LaunchRefused(ctx, by, run.ID, "Canceled before a job was started; nothing was spent.", protocol.FaultCanceled)
+		return s.Store.LaunchRefused(ctx, by, run.ID, canceledUnstarted, protocol.FaultCanceled)
 	})
 	s.events.wake()
 	out, _ := v.(protocol.Run)
 	if err == nil && out.JobID != "" {
-		s.stopJob(ctx, out)
+		out = s.stopJob(ctx, out)
 	}
 	return out, err
 }

@@ -117,7 +117,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	s.sealedIndex = overlap.NewIndex(suites)
 	s.redactor = joblog.NewRedactor(sealedNames)
-	s.watchers.running, s.watchers.retries, s.watchers.answers = map[string]bool{}, map[string]time.Time{}, map[string]string{}
+	s.watchers.running, s.watchers.retries = map[string]bool{}, map[string]time.Time{}
 	s.watchers.streams = map[string]chan struct{}{}
 	s.validations = quota{what: "validations", perHour: cfg.PerHour.Validations}
 	s.messages = quota{what: "messages", perHour: cfg.PerHour.Messages}
@@ -166,7 +166,6 @@ type watchers struct {
 	streams map[string]chan struct{} // logs that are being read, by run; closed to cut one off
 	tick    time.Time                // when the reconciler looks at every live run again
 	retries map[string]time.Time     // when watchers that could not reach a provider try again, by run
-	answers map[string]string        // what providers last answered to cancels, by run
 }
 
 // start runs f for a run unless that run is followed already or Watch has not
@@ -183,7 +182,6 @@ func (w *watchers) start(run string, f func(context.Context)) {
 			w.mu.Lock()
 			delete(w.running, run)
 			delete(w.retries, run)
-			delete(w.answers, run)
 			w.mu.Unlock()
 		}()
 		f(w.ctx)

@@ -78,7 +78,7 @@ func TestUnheardCancelIsStalledInTime(t *testing.T) {
 		time.Sleep(time.Minute)
 		u.deaf.Store(1000)
 		asked := must(w.Cancel(t.Context(), ada, by(ada), challenge, run.ID))(t)
-		if at := w.Waiting(asked); !strings.HasSuffix(at.Reason, "It has not taken the request so far.") {
+		if at := w.Waiting(asked); !strings.HasSuffix(at.Reason, "has not taken the request so far; it is told again and again.") || asked.CancelTaken != nil {
 			t.Errorf("of the lost cancel it is said: %s", at.Reason)
 		}
 		first, cause := w.watchOut(run.ID, 10*time.Minute)
@@ -88,7 +88,7 @@ func TestUnheardCancelIsStalledInTime(t *testing.T) {
 		}
 		u.deaf.Store(0)
 		again := must(w.Cancel(t.Context(), ada, by(ada), challenge, run.ID))(t)
-		if at := w.Waiting(again); !strings.HasSuffix(at.Reason, "It has taken the request.") || !again.CancelAsked.Equal(*asked.CancelAsked) {
+		if at := w.Waiting(again); !strings.Contains(at.Reason, " took the request at ") || again.CancelTaken == nil || !again.CancelAsked.Equal(*asked.CancelAsked) {
 			t.Errorf("of the second cancel it is said: %s", at.Reason)
 		}
 		if run = w.ended(run.ID); run.State != protocol.RunCanceled {

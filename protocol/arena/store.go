@@ -68,6 +68,7 @@ type Store interface {
 	JobStarted(ctx context.Context, by protocol.Actor, run string, job protocol.Job) (protocol.Run, error)
 	LaunchRefused(ctx context.Context, by protocol.Actor, run, reason string, fault protocol.FaultClass) (protocol.Run, error)
 	CancelAsked(ctx context.Context, by protocol.Actor, run string) (protocol.Run, error)
+	CancelTaken(ctx context.Context, run string) (protocol.Run, error)
 	Unreachable(ctx context.Context, run string, since *time.Time) error
 	AppendLog(ctx context.Context, run string, batch protocol.LogBatch) (protocol.Run, error)
 	SaveArtifacts(ctx context.Context, run string, files []protocol.TreeFile, open func(path string) (io.ReadCloser, error)) error

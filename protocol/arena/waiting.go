@@ -15,27 +15,7 @@ func (s *Service) Waiting(r protocol.Run) *protocol.Waiting {
 		return nil
 	}
 	w.NextCheck = s.watchers.nextLook(r.ID)
-	if r.CancelAsked != nil {
-		if answer := s.watchers.answered(r.ID); answer != "" {
-			w.Reason += " " + answer
-		}
-	}
 	return w
-}
-
-// note keeps what a provider last answered to a cancel of a run, as a sentence.
-func (w *watchers) note(run, answer string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.answers[run] = answer
-}
-
-// answered is what a provider last answered to a cancel of a run; empty when it
-// was not asked since the arena started.
-func (w *watchers) answered(run string) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.answers[run]
 }
 
 // quiet is how long a job may print nothing before its provider is asked how it

@@ -12,7 +12,7 @@ func (s *Server) whoami(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := api.Whoami{Name: c.who.Name, Orgs: append([]string{}, c.who.Orgs...), Editor: c.who.Editor, Agents: []api.Agent{}}
+	out := api.Whoami{Name: c.who.Name, Orgs: append([]string{}, c.who.Orgs...), Editor: c.who.Editor, Agents: []api.Agent{}, PerHour: s.Service.HourLimits(c.who)}
 	for _, a := range agents {
 		out.Agents = append(out.Agents, api.AgentFrom(a))
 	}

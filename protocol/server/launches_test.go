@@ -188,11 +188,11 @@ func TestCancel(t *testing.T) {
 	run := s.started(author, "request-001", env.ID)
 	path := runsPath + "/" + run.RunID + "/cancel"
 	asked := decode[api.Run](t, s.want(200, "POST", path, author, nil))
-	if asked.CancelRequested == nil {
+	if asked.CancelRequested == nil || asked.CancelAcknowledged == nil {
 		t.Errorf("cancel: %+v", asked)
 	}
 	run = s.ended(run.RunID)
-	if run.State != protocol.RunCanceled || *run.Fault != protocol.FaultCanceled || run.PlatformFault {
+	if run.State != protocol.RunCanceled || *run.Fault != protocol.FaultCanceled || run.PlatformFault || run.CancelAcknowledged == nil {
 		t.Errorf("the run ended %s, fault %v", run.State, *run.Fault)
 	}
 	again := decode[api.Run](t, s.want(200, "POST", path, editor, nil))

@@ -178,7 +178,11 @@ func (s *runScreen) trouble(w World, r api.Run, width int) []string {
 		rows = append(rows, say(look.Bad, "Silent", "the provider has not answered for "+coarse(w.Now.Sub(*r.UnreachableSince)))...)
 	}
 	if r.CancelRequested != nil && !r.State.Ended() {
-		rows = append(rows, say(look.Warn, "Cancel", "asked for "+Ago(w.Now, *r.CancelRequested)+" ago; the provider has not confirmed it")...)
+		answer := "the provider has not taken it"
+		if r.CancelAcknowledged != nil {
+			answer = "the provider took it " + Ago(w.Now, *r.CancelAcknowledged) + " ago"
+		}
+		rows = append(rows, say(look.Warn, "Cancel", "asked for "+Ago(w.Now, *r.CancelRequested)+" ago; "+answer)...)
 	}
 	if b := deref(r.BlockedBy); b != "" {
 		rows = append(rows, say(look.Plain, "Waits ", b)...)
