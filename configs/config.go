@@ -85,6 +85,7 @@ type LocalProvider struct {
 	Directory    string   `toml:"directory"`      // relative to the data directory
 	Environment  []string `toml:"environment"`    // names of variables that the command gets besides the harmless ones
 	GraceSeconds int      `toml:"grace_seconds"`  // between asking the command to stop and making it
+	KeepDays     int      `toml:"keep_days"`      // that a job's directory stays after its end; 0 means for ever
 	PricePerHour Dollars  `toml:"price_per_hour"` // of this machine, whatever a flavor is called
 }
 

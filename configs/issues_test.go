@@ -65,6 +65,11 @@ func TestKnownIssues(t *testing.T) {
 		{"gate", "Agent idle for 300s with no new tool call,…", "agent-idle", "limit"},
 		{"gate", "verifier timed out after 180s", "verifier-timeout", "collection"},
 		{"gate", "verifier crashed: no reward file", "verifier-crashed", "collection"},
+		{"training", "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='hub.example.org', port=443): Max retries exceeded", "network", "platform"},
+		{"training", "httpx.ReadTimeout: The read operation timed out", "network", "platform"},
+		{"training", "OSError: [Errno 28] No space left on device", "machine", "platform"},
+		{"training", "RuntimeError: DataLoader worker (pid 311) is killed by signal: Killed.", "machine", "platform"},
+		{"gate", "verifier crashed: ConnectionRefusedError", "verifier-crashed", "collection"},
 		// The same with the organizers' own tasks is nothing that a collection did.
 		{"baseline", "verifier crashed: no reward file", "sealed-attempts", "platform"},
 		{"heldout", "Agent idle for 300s with no new tool call,…", "sealed-attempts", "platform"},

@@ -78,7 +78,7 @@ func newLocal(cfg configs.Config, o nodeOptions) (*local.Provider, error) {
 	}
 	return local.Open(local.Options{
 		Dir: dir, Supervisor: []string{self, jobVerb}, Command: settings.Command, Flavors: flavors, Environment: settings.Environment,
-		Getenv: o.Getenv, Grace: time.Duration(settings.GraceSeconds) * time.Second, Now: o.Now,
+		Getenv: o.Getenv, Grace: time.Duration(settings.GraceSeconds) * time.Second, Keep: time.Duration(settings.KeepDays) * 24 * time.Hour, Now: o.Now,
 	})
 }
 

@@ -37,7 +37,9 @@ func (s *Service) LastLines(ctx context.Context, who protocol.Identity, run prot
 		return nil, err
 	}
 	e := joblog.Excerpt{Lines: lines, Sealed: run.Stage == protocol.StageHeldout || run.Stage == protocol.StageCollect}
-	if e.Stage, err = s.stageBefore(ctx, run.ID, from); err != nil {
+	if run.Stage.Index() < protocol.StageBaseline.Index() { // no sealed stage has begun, however long its log
+		e.Stage = protocol.StageSetup
+	} else if e.Stage, err = s.stageBefore(ctx, run.ID, from); err != nil {
 		return nil, err
 	}
 	return e.Visible(s.redactor), nil

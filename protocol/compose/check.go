@@ -92,6 +92,7 @@ func checkArena(a configs.Arena) configs.Problems {
 	c.need(len(local.Command) > 0 && local.Command[0] != "", "providers.local.command", "names no program")
 	c.need(local.Directory != "", "providers.local.directory", "is empty")
 	c.need(local.GraceSeconds >= 1 && local.GraceSeconds <= 3600, "providers.local.grace_seconds", "must be from 1 to 3600, not %d", local.GraceSeconds)
+	c.need(local.KeepDays >= 0 && local.KeepDays <= 36500, "providers.local.keep_days", "must be from 0, which means for ever, to 36500, not %d", local.KeepDays)
 	c.amount("providers.local.price_per_hour", local.PricePerHour)
 	for _, name := range local.Environment {
 		// What is wrong may be a secret, so it is not repeated.

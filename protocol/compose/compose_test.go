@@ -307,6 +307,7 @@ func TestCheckFindsWhatCannotWork(t *testing.T) {
 		{func(c *configs.Config) { c.Arena.Providers.Simulated.FaultRate = 1.5 }, "fault_rate: must be from 0 to 1"},
 		{func(c *configs.Config) { c.Arena.Providers.Local.Command = nil }, "providers.local.command: names no program"},
 		{func(c *configs.Config) { c.Arena.Providers.Local.Directory = "" }, "providers.local.directory: is empty"},
+		{func(c *configs.Config) { c.Arena.Providers.Local.KeepDays = -1 }, "providers.local.keep_days: must be from 0, which means for ever, to 36500"},
 		{func(c *configs.Config) { c.Arena.Providers.Local.GraceSeconds = 0 }, "providers.local.grace_seconds: must be from 1 to 3600"},
 		{func(c *configs.Config) { c.Arena.Providers.Local.PricePerHour = "free" }, `providers.local.price_per_hour: amount "free"`},
 		{func(c *configs.Config) { c.Arena.Providers.Local.Environment = []string{"HF_TOKEN=abc"} }, "providers.local.environment: holds something other than names"},

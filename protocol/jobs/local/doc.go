@@ -23,8 +23,9 @@
 // in a session of its own, running Supervise. It is nobody's child for long. When
 // the arena stops, in order or not, the supervisor goes on: it puts the time
 // before each line, ends a command that takes too long or that somebody canceled
-// (TERM to its process group, KILL after a grace), and writes how it ended. A new
-// arena finds the job by its directory, reads the log where the old one stopped,
+// (TERM to its process group, KILL after a grace), kills what the command left
+// running, on Linux even what became a session of its own, and writes how it
+// ended. A new arena finds the job by its directory, reads the log where the old one stopped,
 // and knows from the recorded birth whether a process id still means the same
 // process. A supervisor that died without a word is noticed the same way; the
 // rest of its job is killed and the job has failed.
@@ -40,6 +41,6 @@
 // Everything else of the arena's environment, tokens above all, stays away from
 // it, and nothing that it gets of that environment is ever written to disk.
 //
-// A job's directory may be removed once its run has ended: the arena has copied
-// what it keeps.
+// A job's directory is removed some days after its end (Options.Keep), and may be
+// removed by hand once its run has ended: the arena has copied what it keeps.
 package local

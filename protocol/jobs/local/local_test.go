@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -139,7 +141,9 @@ func TestEndings(t *testing.T) {
 		"deaf to TERM":    {"trap '' TERM; echo begun; while :; do sleep 0.1; done", limit, jobs.TimedOut, "The command was stopped at its limit of 2s.", []string{"begun"}},
 		"tidying up":      {"trap 'echo saved; exit 0' TERM; echo begun; while :; do sleep 0.05; done", limit, jobs.TimedOut, "The command was stopped at its limit of 2s.", []string{"begun", "saved"}},
 		"leaving a child": {"sleep 600 & echo $! >child; echo bye", 0, jobs.Completed, "", []string{"bye"}},
-		"in mid-line":     {"printf 'no newline'", 0, jobs.Completed, "", []string{"no newline"}},
+		// A daemon has a session of its own and no parent that would end it.
+		"leaving a daemon": {"(setsid sleep 600 >/dev/null 2>&1 & echo $! >child); echo bye", 0, jobs.Completed, "", []string{"bye"}},
+		"in mid-line":      {"printf 'no newline'", 0, jobs.Completed, "", []string{"no newline"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -166,6 +170,9 @@ func TestEndings(t *testing.T) {
 				pid, err := strconv.Atoi(strings.TrimSpace(string(child)))
 				if err != nil {
 					t.Fatal(err)
+				}
+				if name == "leaving a daemon" && runtime.GOOS != "linux" {
+					_ = syscall.Kill(pid, syscall.SIGKILL) // only Linux finds it again
 				}
 				gone(t, pid)
 			}
@@ -320,6 +327,35 @@ func TestOnlyOneSupervisor(t *testing.T) {
 	}
 	if lines, job := ended(t, p, job.ID); !slices.Equal(lines, []string{"once"}) || job.Status != jobs.Completed {
 		t.Errorf("ended as %+v with %q", job, lines)
+	}
+}
+
+// TestOldJobsAreRemoved keeps the directory of an ended job for a while, and that
+// of one that runs for as long as it does.
+func TestOldJobsAreRemoved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "jobs")
+	var late atomic.Int64 // how far the clock is ahead
+	p := open(t, dir, func(o *local.Options) {
+		o.Keep = 24 * time.Hour
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
+	})
+	old := start(t, p, script("echo old"))
+	ended(t, p, old.ID)
+	runs := start(t, p, script("echo begun; exec sleep 600"))
+	there := func(job jobs.Job) bool {
+		_, err := os.Stat(path(dir, job, ""))
+		return err == nil
+	}
+	if !there(old) {
+		t.Error("a job that has just ended is removed")
+	}
+	late.Store(int64(48 * time.Hour))
+	start(t, p, script("echo new"))
+	if there(old) || !there(runs) {
+		t.Errorf("after two days the ended job is there: %v, the one that runs: %v", there(old), there(runs))
+	}
+	if _, err := p.Inspect(t.Context(), old.ID); !errors.Is(err, jobs.ErrNoJob) {
+		t.Errorf("the removed job: %v", err)
 	}
 }
 

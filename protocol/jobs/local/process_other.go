@@ -9,6 +9,12 @@ import (
 	"strings"
 )
 
+// Only Linux lets a process adopt those that its descendants leave behind. Here a
+// process that left the command's group is not found again.
+func adoptOrphans() error { return nil }
+func buryOrphans(int)     {}
+func killOrphans()        {}
+
 // birth identifies a process beyond its id, which the kernel gives out again: by
 // the second in which it started. It is empty when there is no such process, or
 // only what is left of one that ended and was not waited for. An error says that

@@ -48,6 +48,10 @@ type Options struct {
 	// Grace is how long a command has between TERM and KILL; 0 means
 	// DefaultGrace.
 	Grace time.Duration
+	// Keep is how long the directory of a job stays after its end; 0 means for
+	// ever. It is removed when the next job starts, because by then the arena, which
+	// runs one at a time, has copied what it keeps.
+	Keep time.Duration
 	// Now is the clock. Jobs take real time, so it is the system's.
 	Now func() time.Time
 }
@@ -110,10 +114,11 @@ func locate(command []string) ([]string, error) {
 	return append([]string{program}, command[1:]...), err
 }
 
-// unfinished starts the names of directories that are not jobs yet.
+// unfinished starts the names of directories that are not jobs yet, or no longer.
 const unfinished = ".new-"
 
-// sweep removes what a Start left behind that did not come to making its job.
+// sweep removes what a Start left behind that did not come to making its job, or
+// to removing an old one.
 func (p *Provider) sweep() error {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil {
@@ -127,6 +132,32 @@ func (p *Provider) sweep() error {
 		}
 	}
 	return nil
+}
+
+// clean removes the directories of jobs that ended longer than Keep ago. What
+// cannot be read or removed stays until the next time: no job is refused for it.
+func (p *Provider) clean() {
+	if p.options.Keep <= 0 {
+		return
+	}
+	entries, err := os.ReadDir(p.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		var end ending
+		dir := filepath.Join(p.dir, e.Name())
+		if !isID(e.Name()) {
+			continue
+		}
+		if found, err := readRecord(dir, exitFile, &end); err != nil || !found || p.options.Now().Sub(end.EndedAt) < p.options.Keep {
+			continue
+		}
+		// Its name goes first, so that no half of it is ever taken for a job.
+		if hidden := filepath.Join(p.dir, unfinished+e.Name()); os.Rename(dir, hidden) == nil {
+			_ = os.RemoveAll(hidden)
+		}
+	}
 }
 
 // Name is the provider's name in configuration and records.
@@ -158,6 +189,7 @@ func (p *Provider) start(ctx context.Context, spec jobs.Spec) (jobs.Job, error) 
 	if err != nil {
 		return jobs.Job{}, fmt.Errorf("%w the job: %w", jobs.ErrRefused, err)
 	}
+	p.clean()
 	dir, err := p.prepare(o, spec)
 	if err != nil {
 		return jobs.Job{}, fmt.Errorf("%w: %w", jobs.ErrUnreachable, err)

@@ -17,15 +17,20 @@ import (
 const (
 	// cancelGlance is how often a supervisor looks whether somebody canceled.
 	cancelGlance = 200 * time.Millisecond
-	// drainLimit is how long output is awaited once the command's whole process
-	// group is gone: only a process that left the group can still hold the pipe.
+	// orphanGlance is how often a supervisor looks for adopted processes that have
+	// ended.
+	orphanGlance = 30 * time.Second
+	// drainLimit is how long output is awaited once the command's processes are
+	// gone: only one that nobody could kill can still hold the pipe.
 	drainLimit = 2 * time.Second
 )
 
 // Supervise runs the command of the job in a directory to its end, and is what
 // the provider's Supervisor command does. env is the environment of this
 // process, which the command inherits; when ctx ends, because this process was
-// told to stop, the command is stopped too.
+// told to stop, the command is stopped too. This process must have no children of
+// its own: on Linux it adopts what the command leaves behind, and kills every child
+// that it has once the command has ended.
 //
 // It returns nil without doing anything when another process has the job
 // already. What becomes of the command is no error: it is in the job's record.
@@ -71,13 +76,18 @@ func (s *supervisor) run(ctx context.Context) ending {
 		return s.ended(jobs.Failed, fmt.Sprintf("The log of the job cannot be written: %v.", err), time.Time{})
 	}
 	out := &stamper{log: log, now: s.now, room: maxLog}
+	if err := adoptOrphans(); err != nil {
+		return s.ended(jobs.Failed, fmt.Sprintf("The command's processes cannot be kept together: %v.", err), time.Time{})
+	}
 	cmd, drained, err := s.start(out)
 	if err != nil {
 		return s.ended(jobs.Failed, fmt.Sprintf("The command cannot be started: %v.", err), time.Time{})
 	}
 	status, message := s.await(ctx, cmd)
-	// What the command left running ends with its job.
+	// What the command left running ends with its job: first its group, then those
+	// that left the group.
 	_ = signalGroup(cmd.Process.Pid, syscall.SIGKILL)
+	killOrphans()
 	<-drained()
 	out.close()
 	if err := errors.Join(log.Sync(), log.Close()); err != nil || out.failed > 0 {
@@ -132,10 +142,14 @@ func (s *supervisor) await(ctx context.Context, cmd *exec.Cmd) (jobs.Status, str
 	defer limit.Stop()
 	glance := time.NewTicker(cancelGlance)
 	defer glance.Stop()
+	orphans := time.NewTicker(orphanGlance)
+	defer orphans.Stop()
 	for {
 		select {
 		case err := <-s.exited:
 			return outcome(err)
+		case <-orphans.C:
+			buryOrphans(cmd.Process.Pid)
 		case <-limit.C:
 			s.stop(cmd)
 			return jobs.TimedOut, fmt.Sprintf("The command was stopped at its limit of %s.", s.Timeout)
