@@ -211,12 +211,12 @@ type StageProgress struct {
 	Timeouts  int        `json:"timeouts"`
 }
 
-// TrainingStep is one optimizer step as the trainer logged it: every numeric
-// key, without those that are not finite.
+// TrainingStep is one optimizer step as the trainer logged it: every numeric key.
 type TrainingStep struct {
-	Step   int                `json:"step"` // counted from 1
-	At     time.Time          `json:"at"`
-	Values map[string]float64 `json:"values"`
+	Step      int                `json:"step"` // counted from 1
+	At        time.Time          `json:"at"`
+	Values    map[string]float64 `json:"values"`
+	NotFinite []string           `json:"not_finite,omitempty" doc:"The keys whose value was nan or infinite, which JSON cannot say"`
 }
 
 // The names of the preflight checks, in the order in which they are made

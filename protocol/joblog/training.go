@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/posttrainarena/arena/protocol"
@@ -117,18 +118,22 @@ func (s *State) step(at time.Time, b []byte) bool {
 		if before := bytes.TrimSpace(b[:i]); len(before) > 0 && !progressBar(before) {
 			return found
 		}
-		values, isStep := map[string]float64{}, false
+		one, isStep := protocol.TrainingStep{At: at, Values: map[string]float64{}}, false
 		rest, ok := readDict(b[i:], func(key []byte, v float64) {
 			isStep = isStep || string(key) == "loss" || string(key) == "reward"
-			if finite := !math.IsNaN(v) && !math.IsInf(v, 0); finite && len(values) < maxValues {
-				values[s.metric(key)] = v
+			switch {
+			case len(one.Values)+len(one.NotFinite) >= maxValues:
+			case math.IsNaN(v) || math.IsInf(v, 0):
+				one.NotFinite = append(one.NotFinite, s.metric(key))
+			default:
+				one.Values[s.metric(key)] = v
 			}
 		})
 		if !ok {
 			return found
 		}
 		if isStep {
-			s.steps.add(at, values)
+			s.steps.add(one)
 			s.why.outlived()
 			found = true
 		}
@@ -136,9 +141,12 @@ func (s *State) step(at time.Time, b []byte) bool {
 	}
 }
 
-// add takes a step, unless it is a repetition of a recent one.
-func (c *curve) add(at time.Time, values map[string]float64) {
-	same := func(p protocol.TrainingStep) bool { return maps.Equal(p.Values, values) }
+// add takes a step, whose number it finds, unless it is a repetition of a recent
+// one.
+func (c *curve) add(one protocol.TrainingStep) {
+	same := func(p protocol.TrainingStep) bool {
+		return maps.Equal(p.Values, one.Values) && slices.Equal(p.NotFinite, one.NotFinite)
+	}
 	if c.count > 0 && same(c.last) {
 		return
 	}
@@ -147,13 +155,13 @@ func (c *curve) add(at time.Time, values map[string]float64) {
 			return
 		}
 	}
-	number := c.last.Step + 1
+	one.Step = c.last.Step + 1
 	for _, key := range [...]string{"step", "global_step"} {
-		if v, ok := values[key]; ok && v == math.Trunc(v) && v > 0 && v <= math.MaxInt32 {
-			number = int(v)
+		if v, ok := one.Values[key]; ok && v == math.Trunc(v) && v > 0 && v <= math.MaxInt32 {
+			one.Step = int(v)
 		}
 	}
-	c.last = protocol.TrainingStep{Step: number, At: at, Values: values}
+	c.last = one
 	if c.count%c.stride == 0 {
 		if len(c.points) >= maxSteps {
 			for i := range maxSteps / 2 {
