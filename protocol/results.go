@@ -55,6 +55,8 @@ type Score struct {
 	// ReportAgrees says which way of counting the pipeline's report agreed with:
 	// all-tasks (passes ÷ n) or without-errors (passes ÷ (n − errors)).
 	ReportAgrees string `json:"report_agrees"`
+	// Notes say what was odd about the evidence, for whoever reviews it.
+	Notes []string `json:"notes,omitempty" doc:"What was odd about the evidence; editors only"`
 }
 
 // SideCounts counts something before and after training.

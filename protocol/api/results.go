@@ -37,8 +37,8 @@ type ReviewRequest struct {
 	Note     string `json:"note" doc:"What the evidence shows, 20 to 5,000 characters"`
 }
 
-// ResultFrom maps a result to what a caller may see: evidence links and
-// per-task outcomes are for editors.
+// ResultFrom maps a result to what a caller may see: evidence links, per-task
+// outcomes and notes on the evidence are for editors.
 func ResultFrom(r protocol.Result, who protocol.Identity, simulated bool) Result {
 	out := Result{
 		RunID: r.Run, ChallengeID: r.Challenge, EnvironmentID: r.Collection, EnvironmentRevision: r.Revision, Author: r.Author,
@@ -46,7 +46,9 @@ func ResultFrom(r protocol.Result, who protocol.Identity, simulated bool) Result
 		EvidenceDigest: r.EvidenceDigest, Verification: r.Verification, VerificationNote: r.VerificationNote, CollectedBy: r.CollectedBy,
 		CollectedAt: r.CollectedAt, ReviewedBy: Optional(r.ReviewedBy), ReviewedAt: r.ReviewedAt, Simulated: simulated,
 	}
-	if who.Editor {
+	if !who.Editor {
+		out.Notes = nil // they may quote what a job wrote
+	} else {
 		out.ReportURL, out.JobURL, out.Cells = Optional(r.ReportURL), Optional(r.JobURL), r.Cells
 	}
 	return out

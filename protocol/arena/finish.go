@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/posttrainarena/arena/gates/task"
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/artifacts"
 	"github.com/posttrainarena/arena/protocol/jobs"
@@ -26,11 +25,14 @@ func (s *Service) finish(ctx context.Context, runID string, provider jobs.Provid
 		if uploaded, err = provider.Artifacts(ctx, job.ID); err != nil {
 			return fmt.Errorf("open the artifacts of job %s: %w", job.ID, err)
 		}
-		files, err := keptFiles(uploaded, s.ArtifactLimits)
+		keep, err := keepOf(uploaded, s.ArtifactLimits)
 		if err != nil {
 			return fmt.Errorf("list the artifacts of job %s: %w", job.ID, err)
 		}
-		if err := s.Store.SaveArtifacts(ctx, run.ID, files, opener(uploaded)); err != nil {
+		for _, lost := range keep.lost {
+			s.Logger.Warn("a part of what a job left cannot be kept", "run", run.ID, "because", lost)
+		}
+		if err := s.Store.SaveArtifacts(ctx, run.ID, keep.files, keep.open); err != nil {
 			return fmt.Errorf("keep the artifacts of job %s: %w", job.ID, err)
 		}
 	}
@@ -43,35 +45,6 @@ func (s *Service) finish(ctx context.Context, runID string, provider jobs.Provid
 	s.events.wake()
 	s.Logger.Info("run ended", "run", run.ID, "state", run.State, "stage", run.Stage, "fault", run.Fault, "usd", run.Settled)
 	return nil
-}
-
-// keptTrees are the parts of a job's output that the arena keeps. The sealed
-// stages' attempts (jobs/baseline, jobs/posttrain) are not among them: nothing
-// per-task of a sealed suite is stored beyond the outcomes in reports.
-func keptTrees() []string { return []string{"jobs/grpo-gate", "jobs/grpo-train", "reports"} }
-
-// keptFiles lists the files to keep, with their git blob ids.
-func keptFiles(uploaded fs.FS, limits task.Limits) ([]protocol.TreeFile, error) {
-	var kept []protocol.TreeFile
-	for _, dir := range keptTrees() {
-		if info, err := fs.Stat(uploaded, dir); err != nil || !info.IsDir() {
-			continue
-		}
-		sub, err := fs.Sub(uploaded, dir)
-		if err != nil {
-			return nil, err
-		}
-		tree, err := task.ReadTree(sub, limits)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range tree.Entries {
-			if e.Kind == task.File {
-				kept = append(kept, protocol.TreeFile{Path: dir + "/" + e.Path, Kind: protocol.FileRegular, Size: e.Size, Blob: e.Blob})
-			}
-		}
-	}
-	return kept, nil
 }
 
 // ending decides how a run ended from its job, its log and its report: scored

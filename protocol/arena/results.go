@@ -70,7 +70,7 @@ func (s *Service) recompute(ctx context.Context, run protocol.Run) (protocol.Res
 	if err != nil {
 		return protocol.Result{}, err
 	}
-	outcomes, _, err := artifacts.ReadOutcomes(files)
+	outcomes, problems, err := artifacts.ReadOutcomes(files)
 	if err != nil {
 		return protocol.Result{}, err
 	}
@@ -85,6 +85,9 @@ func (s *Service) recompute(ctx context.Context, run protocol.Run) (protocol.Res
 	numbers, cells, err := score.Collect(expect, report, outcomes)
 	if err != nil {
 		return protocol.Result{}, err
+	}
+	for _, p := range problems {
+		numbers.Notes = append(numbers.Notes, p.Detail)
 	}
 	return protocol.Result{
 		Run: run.ID, Challenge: run.Challenge, Collection: run.Collection, Revision: run.Revision, Author: run.Author, AgentID: run.AgentID,

@@ -72,10 +72,19 @@ const (
 	trainDir = "jobs/grpo-train"
 )
 
+// NotKept is the name of the file that says why the directory in which it is was
+// not kept.
+const NotKept = "not-kept.txt"
+
 // Attempts lists a run's gate and training attempts, gate first, in the order of
 // their places in the tree, and what was wrong with them.
 func Attempts(fsys fs.FS) ([]Attempt, []Problem) {
 	w := walk{fsys: fsys}
+	for _, dir := range [...]string{gateDir, trainDir} {
+		if why, err := read(fsys, path.Join(dir, NotKept), maxError); err == nil {
+			w.problem(dir, "%s", strings.TrimSpace(cut(string(why), maxError)))
+		}
+	}
 	w.trials(gateDir, Attempt{Stage: protocol.StageGate})
 	for _, step := range w.list(trainDir, "step-") {
 		for _, rank := range w.list(path.Join(trainDir, step), "rank-") {

@@ -16,9 +16,17 @@ import (
 
 // The files that collecting a result reads.
 const (
-	reportFile   = "reports/score.json"
-	outcomesFile = "reports/eval_task_outcomes.json"
+	reportFile = "reports/score.json"
+	// OutcomesFile holds the outcomes of the sealed tasks; see ReadOutcomes.
+	OutcomesFile = "reports/eval_task_outcomes.json"
 )
+
+// Evidence lists the files that collecting a result reads, when the pipeline
+// writes both.
+func Evidence() []string { return []string{reportFile, OutcomesFile} }
+
+// MaxEvidence is the size of the largest of these files that is read, in bytes.
+const MaxEvidence = maxReport
 
 // The sides of an evaluation, as the outcomes file names them.
 const (
@@ -57,26 +65,71 @@ func Report(fsys fs.FS) ([]byte, error) {
 // problems say what was ambiguous, without naming a sealed task. It fails with
 // protocol.ErrEvidence when there are no outcomes or they cannot be read.
 func ReadOutcomes(fsys fs.FS) (Outcomes, []Problem, error) {
-	data, err := read(fsys, outcomesFile, maxReport)
+	data, err := read(fsys, OutcomesFile, maxReport)
 	if errors.Is(err, fs.ErrNotExist) {
 		return sealedAttempts(fsys)
 	}
 	var o Outcomes
+	var problems []Problem
 	if err == nil {
-		o, err = parseOutcomes(data)
+		o, problems, err = parseOutcomes(data)
 	}
 	if err != nil {
-		return nil, nil, protocol.ErrEvidence.Detailf("The per-task outcomes (%s) cannot be used: %v.", outcomesFile, err)
+		return nil, nil, protocol.ErrEvidence.Detailf("The per-task outcomes (%s) cannot be used: %v.", OutcomesFile, err)
 	}
-	return o, nil, nil
+	return o, problems, nil
+}
+
+// derived is the outcomes file that SealedOutcomes makes.
+type derived struct {
+	SchemaVersion int       `json:"schema_version"`
+	DerivedFrom   string    `json:"derived_from"` // "attempts"
+	Evidence      string    `json:"evidence"`     // Digest of what it was made of
+	Problems      []Problem `json:"problems"`
+	Suites        Outcomes  `json:"suites"`
+}
+
+// SealedOutcomes makes the outcomes file of a pipeline that wrote none but
+// uploaded the attempts at sealed tasks, which are not kept: it holds what
+// ReadOutcomes says of them, with the digest of what that was read from. It
+// returns nil when there is nothing to make it of, or no need to.
+func SealedOutcomes(fsys fs.FS) ([]byte, error) {
+	if _, err := fs.Lstat(fsys, OutcomesFile); !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	o, problems, err := sealedAttempts(fsys)
+	if errors.Is(err, protocol.ErrEvidence) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := derived{SchemaVersion: 1, DerivedFrom: "attempts", Problems: problems, Suites: o}
+	if d.Evidence, err = Digest(fsys); err != nil {
+		return nil, err
+	}
+	return json.Marshal(d)
 }
 
 // parseOutcomes reads the outcomes file. Its errors never quote it.
-func parseOutcomes(data []byte) (Outcomes, error) {
+func parseOutcomes(data []byte) (Outcomes, []Problem, error) {
 	file, err := decode(data)
 	if err != nil {
-		return nil, plain(err, "a member of the file")
+		return nil, nil, plain(err, "a member of the file")
 	}
+	o, err := outcomesIn(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	var problems []Problem
+	if json.Unmarshal(file["problems"], &problems) != nil {
+		problems = nil // a pipeline's own; those that SealedOutcomes writes can be read
+	}
+	return o, problems, nil
+}
+
+// outcomesIn reads the outcomes in the file.
+func outcomesIn(file object) (Outcomes, error) {
 	if v := file.number("schema_version"); v == nil || *v != 1 {
 		return nil, errors.New("its schema_version is not 1")
 	}
@@ -154,7 +207,7 @@ func sealedAttempts(fsys fs.FS) (Outcomes, []Problem, error) {
 		}
 	}
 	if len(out[Baseline]) == 0 && len(out[Posttrain]) == 0 {
-		return nil, nil, protocol.ErrEvidence.Detailf("The run uploaded no per-task outcomes (%s) and no attempts at sealed tasks.", outcomesFile)
+		return nil, nil, protocol.ErrEvidence.Detailf("The run uploaded no per-task outcomes (%s) and no attempts at sealed tasks.", OutcomesFile)
 	}
 	return Outcomes{"": out}, problems, nil
 }
@@ -186,8 +239,8 @@ func newer(a, b Attempt) bool {
 // over the files sorted by path, each as its path, NUL, the hex SHA-256 of its
 // content, LF.
 func Digest(fsys fs.FS) (string, error) {
-	files := []string{reportFile, outcomesFile}
-	if _, err := fs.Lstat(fsys, outcomesFile); errors.Is(err, fs.ErrNotExist) {
+	files := []string{reportFile, OutcomesFile}
+	if _, err := fs.Lstat(fsys, OutcomesFile); errors.Is(err, fs.ErrNotExist) {
 		for _, dir := range sealedDirs() {
 			w := walk{fsys: fsys}
 			for _, a := range w.trials(dir, Attempt{}) {
