@@ -111,6 +111,7 @@ func (s *stream) once(ctx context.Context, deliver func(event) error) (opened bo
 	if mediaType(res) != api.ContentEvents {
 		return false, notArena(k, res)
 	}
+	w.streams()
 	for events := newEventReader(res.Body); ; {
 		ev, err := events.next()
 		switch {

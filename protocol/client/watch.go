@@ -8,9 +8,12 @@ import (
 )
 
 // stallAfter is how long a connection may be silent in both directions before
-// it counts as broken. Streams send a heartbeat every few seconds, and no answer
-// takes the arena this long.
+// it counts as broken: no answer takes the arena this long.
 const stallAfter = 2 * time.Minute
+
+// streamStallAfter is the same of an open stream, which has a heartbeat every
+// fifteen seconds.
+const streamStallAfter = 50 * time.Second
 
 var errStalled = errors.New("the connection is silent")
 
@@ -20,15 +23,23 @@ type watch struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
+	limit  time.Duration // of silence
 }
 
 func newWatch(parent context.Context) *watch {
 	ctx, cancel := context.WithCancelCause(parent)
-	return &watch{ctx: ctx, cancel: cancel, timer: time.AfterFunc(stallAfter, func() { cancel(errStalled) })}
+	return &watch{ctx: ctx, cancel: cancel, limit: stallAfter, timer: time.AfterFunc(stallAfter, func() { cancel(errStalled) })}
 }
 
 // progress says that something moved.
-func (w *watch) progress() { w.timer.Reset(stallAfter) }
+func (w *watch) progress() { w.timer.Reset(w.limit) }
+
+// streams says that a stream is open, which is never silent for long. It must be
+// called before the body is read.
+func (w *watch) streams() {
+	w.limit = streamStallAfter
+	w.progress()
+}
 
 // stalled reports whether silence ended the request.
 func (w *watch) stalled() bool { return errors.Is(context.Cause(w.ctx), errStalled) }
