@@ -307,7 +307,7 @@ CREATE TABLE verdicts (
   plan_digest TEXT    NOT NULL,
   tasks       TEXT    NOT NULL CHECK (json_type(tasks) = 'array'),
   attached_by TEXT    NOT NULL CHECK (attached_by <> ''),
-  attached    INTEGER NOT NULL,
+  attached    INTEGER NOT NULL, revision      TEXT NOT NULL DEFAULT '', gate_set      TEXT NOT NULL DEFAULT '', policy_digest TEXT NOT NULL DEFAULT '', options       TEXT NOT NULL DEFAULT '{}' CHECK (json_type(options) = 'object'),
   PRIMARY KEY (collection, challenge, version)
 ) STRICT;
 

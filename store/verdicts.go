@@ -6,10 +6,10 @@ import (
 	"github.com/posttrainarena/arena/protocol"
 )
 
-const verdictColumns = "collection, challenge, version, plan_digest, tasks, attached_by, attached"
+const verdictColumns = "collection, challenge, version, plan_digest, revision, gate_set, policy_digest, options, tasks, attached_by, attached"
 
 func scanVerdict(r scanner) (v protocol.Verdict, err error) {
-	return v, r.Scan(&v.Collection, &v.Challenge, &v.Version, &v.PlanDigest, asJSON{&v.Tasks}, &v.AttachedBy, instant{&v.AttachedAt})
+	return v, r.Scan(&v.Collection, &v.Challenge, &v.Version, &v.PlanDigest, &v.Revision, &v.GateSet, &v.PolicyDigest, asJSON{&v.Options}, asJSON{&v.Tasks}, &v.AttachedBy, instant{&v.AttachedAt})
 }
 
 // Verdict returns the newest verdict of the dynamic gates on a collection for a
@@ -21,6 +21,20 @@ func (s *Store) Verdict(ctx context.Context, collection, challenge string) (v pr
 		return err
 	})
 	return v, err
+}
+
+// maxVersions bounds the versions that are read of one verdict.
+const maxVersions = 100
+
+// VerdictHistory returns every version of the verdict on a collection for a challenge,
+// the newest first and at most a hundred.
+func (s *Store) VerdictHistory(ctx context.Context, collection, challenge string) (all []protocol.Verdict, err error) {
+	err = s.view(ctx, "read the verdicts on "+collection, func(t *tx) error {
+		rows, err := t.QueryContext(ctx, "SELECT "+verdictColumns+" FROM verdicts WHERE collection = ? AND challenge = ? ORDER BY version DESC LIMIT ?", collection, challenge, maxVersions)
+		all, err = many(rows, err, scanVerdict)
+		return err
+	})
+	return all, err
 }
 
 // AttachVerdict adds a verdict as the collection's next version for its
@@ -36,8 +50,8 @@ func (s *Store) AttachVerdict(ctx context.Context, by protocol.Actor, v protocol
 		}
 		v.AttachedBy, v.AttachedAt = by.Name, t.now
 		v.Tasks = present(v.Tasks)
-		_, err = t.ExecContext(ctx, "INSERT INTO verdicts ("+verdictColumns+") VALUES (?, ?, ?, ?, ?, ?, ?)",
-			v.Collection, v.Challenge, v.Version, v.PlanDigest, asJSON{v.Tasks}, v.AttachedBy, micros(v.AttachedAt))
+		_, err = t.ExecContext(ctx, "INSERT INTO verdicts ("+verdictColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			v.Collection, v.Challenge, v.Version, v.PlanDigest, v.Revision, v.GateSet, v.PolicyDigest, asJSON{v.Options}, asJSON{v.Tasks}, v.AttachedBy, micros(v.AttachedAt))
 		if err != nil {
 			return err
 		}

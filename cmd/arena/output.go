@@ -52,7 +52,10 @@ func visible(s string) string {
 
 // read returns what a --file flag names; - is standard input. It reads no more
 // than a request may hold.
-func (env *environ) read(name string) ([]byte, error) {
+func (env *environ) read(name string) ([]byte, error) { return env.readUpTo(name, api.MaxBody) }
+
+// readUpTo is read for a file that may be larger than other requests.
+func (env *environ) readUpTo(name string, limit int64) ([]byte, error) {
 	in, from := env.Stdin, "standard input"
 	if name != "-" {
 		f, err := os.Open(name)
@@ -62,12 +65,12 @@ func (env *environ) read(name string) ([]byte, error) {
 		defer f.Close()
 		in, from = f, name
 	}
-	raw, err := io.ReadAll(io.LimitReader(in, api.MaxBody+1))
+	raw, err := io.ReadAll(io.LimitReader(in, limit+1))
 	switch {
 	case err != nil:
 		return nil, usagef("read the request from %s: %w", from, err)
-	case len(raw) > api.MaxBody:
-		return nil, usagef("%s is larger than the %d KiB that a request may have", from, api.MaxBody>>10)
+	case int64(len(raw)) > limit:
+		return nil, usagef("%s is larger than the %d KiB that a request may have", from, limit>>10)
 	}
 	return raw, nil
 }
@@ -76,7 +79,12 @@ func (env *environ) read(name string) ([]byte, error) {
 // it is a misspelling, and silently dropping it would send something else than
 // was meant.
 func (env *environ) decode(name string, into any) error {
-	raw, err := env.read(name)
+	return env.decodeUpTo(name, api.MaxBody, into)
+}
+
+// decodeUpTo is decode for a file that may be larger than other requests.
+func (env *environ) decodeUpTo(name string, limit int64, into any) error {
+	raw, err := env.readUpTo(name, limit)
 	if err != nil {
 		return err
 	}

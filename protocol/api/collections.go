@@ -113,28 +113,6 @@ func sourceURL(s protocol.Source) *string {
 	}
 }
 
-// Gates is what the gates say about one collection.
-type Gates struct {
-	EnvironmentID string        `json:"environment_id"`
-	ChallengeID   string        `json:"challenge_id"`
-	Static        report.Report `json:"static"`
-	Verdict       *Verdict      `json:"verdict" doc:"Null until an editor attached gate results"`
-}
-
-// Verdict is the judgement of the dynamic gates.
-type Verdict struct {
-	Version    int                    `json:"version"`
-	PlanDigest string                 `json:"plan_digest"`
-	Tasks      []protocol.TaskVerdict `json:"tasks"`
-	AttachedBy string                 `json:"attached_by"`
-	AttachedAt time.Time              `json:"attached_at"`
-}
-
-// VerdictFrom maps a verdict to the wire.
-func VerdictFrom(v protocol.Verdict) *Verdict {
-	return &Verdict{Version: v.Version, PlanDigest: v.PlanDigest, Tasks: v.Tasks, AttachedBy: v.AttachedBy, AttachedAt: v.AttachedAt}
-}
-
 // Catalogue lists every static gate with what it means and how to fix it.
 type Catalogue struct {
 	GateSet string        `json:"gate_set"`

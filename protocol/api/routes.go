@@ -3,6 +3,7 @@ package api
 import (
 	"strings"
 
+	"github.com/posttrainarena/arena/gates/dynamic"
 	"github.com/posttrainarena/arena/protocol"
 )
 
@@ -17,6 +18,7 @@ const (
 // headers, padding and the JSON beside them come on top.
 const (
 	MaxBody        = 1 << 20
+	MaxResults     = 16 << 20 // results of the dynamic gates
 	MaxBundle      = 512 << 20
 	BundleOverhead = 64 << 20
 )
@@ -39,6 +41,7 @@ type Route struct {
 	Summary string // one sentence
 	Query   []Param
 	Request any    // zero value of the JSON body; nil when there is none
+	Body    int64  // largest JSON body in bytes when it is more than other routes read
 	Bundle  bool   // the body may also be multipart with a bundle
 	Answer  any    // zero value of the JSON answer; nil when it is no JSON object
 	Content string // content type of an answer that is not JSON; empty otherwise
@@ -110,7 +113,9 @@ func Routes() []Route {
 		{Name: "collect", Method: post, Path: "/api/challenges/{id}/runs/{run}/collect", Role: protocol.RoleAuthor, Summary: "Recompute a scored run's result from its evidence and store it for review.", Answer: Result{}, Creates: true},
 		{Name: "review", Method: post, Path: "/api/challenges/{id}/runs/{run}/review", Role: protocol.RoleEditor, Summary: "Accept or reject a collected result. A review is immutable.", Request: ReviewRequest{}, Answer: Result{}},
 		{Name: "leaderboard", Method: get, Path: "/api/challenges/{id}/leaderboard", Role: protocol.RolePublic, Summary: "Collections ranked on the mean of their accepted runs.", Answer: Leaderboard{}},
-		{Name: "getGates", Method: get, Path: "/api/challenges/{id}/environments/{env}/gates", Role: protocol.RolePublic, Summary: "What the static gates found, and the verdict of the dynamic ones.", Answer: Gates{}},
+		{Name: "getGates", Method: get, Path: "/api/challenges/{id}/environments/{env}/gates", Role: protocol.RolePublic, Summary: "What the static gates found, and the verdict of the dynamic ones.", Query: only(Param{Name: "version", Doc: "This version of the verdict instead of the newest", Integer: true}), Answer: Gates{}},
+		{Name: "planGates", Method: post, Path: "/api/challenges/{id}/environments/{env}/gates/plan", Role: protocol.RoleAuthor, Summary: "The commands that the dynamic gates of a collection take, derived from its pinned commit. Stores and runs nothing.", Request: GatePlanRequest{}, Answer: dynamic.Plan{}},
+		{Name: "attachGates", Method: post, Path: "/api/challenges/{id}/environments/{env}/gates", Role: protocol.RoleEditor, Summary: "Judge the results of a plan and store the verdict as the next version; with dry_run only judge them.", Request: AttachGates{}, Body: MaxResults, Answer: AttachedGates{}, Creates: true},
 
 		{Name: "arenaJobs", Method: get, Path: "/api/arena/jobs", Role: protocol.RolePublic, Summary: "The reservation ledger, newest first.", Query: pageParams(), Answer: ArenaJobs{}},
 		{Name: "arenaBudget", Method: get, Path: "/api/arena/budget", Role: protocol.RolePublic, Summary: "The compute cap, what is committed and what remains.", Answer: Budget{}},

@@ -263,20 +263,13 @@ func notValid(v Validation) error {
 	return protocol.ErrNotValid.Detailf("The collection does not pass validation: %s (%d problem(s) in all; run validate to see each with its fix).", v.Errors[0], len(v.Errors)).WithFields(fields...)
 }
 
-// Verdicts returns a collection and the verdict that was attached to it on a
-// challenge, nil when none was.
-func (s *Service) Verdicts(ctx context.Context, challenge, collection string) (protocol.Collection, *protocol.Verdict, error) {
-	col, err := s.Collection(ctx, collection)
+// Verdicts returns a collection and the verdicts that were attached to it on a
+// challenge, the newest first; none when none was.
+func (s *Service) Verdicts(ctx context.Context, challenge, collection string) (protocol.Collection, []protocol.Verdict, error) {
+	_, col, err := s.gatesOf(ctx, challenge, collection)
 	if err != nil {
 		return col, nil, err
 	}
-	v, err := s.Verdict(ctx, collection, challenge)
-	switch {
-	case err == nil:
-		return col, &v, nil
-	case errors.Is(err, protocol.ErrNotFound):
-		return col, nil, nil
-	default:
-		return col, nil, err
-	}
+	all, err := s.VerdictHistory(ctx, collection, challenge)
+	return col, all, err
 }

@@ -39,7 +39,8 @@ type Reader interface {
 
 	Result(ctx context.Context, run string) (protocol.Result, error)
 	Results(ctx context.Context, challenge string) ([]protocol.Result, error) // all of a challenge, by collection time
-	Verdict(ctx context.Context, collection, challenge string) (protocol.Verdict, error)
+	Verdict(ctx context.Context, collection, challenge string) (protocol.Verdict, error)          // the newest
+	VerdictHistory(ctx context.Context, collection, challenge string) ([]protocol.Verdict, error) // every version, newest first
 
 	Events(ctx context.Context, after int64, limit int) ([]protocol.Event, error)
 	LastEvent(ctx context.Context) (int64, error)
@@ -75,5 +76,6 @@ type Store interface {
 	Finish(ctx context.Context, by protocol.Actor, run string, end protocol.Ending) (protocol.Run, error)
 
 	SaveResult(ctx context.Context, by protocol.Actor, r protocol.Result) (protocol.Result, bool, error)
+	AttachVerdict(ctx context.Context, by protocol.Actor, v protocol.Verdict) (protocol.Verdict, error)
 	Review(ctx context.Context, by protocol.Actor, run string, d protocol.Review) (protocol.Result, error)
 }

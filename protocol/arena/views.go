@@ -127,7 +127,15 @@ func (s *Service) verdictOn(ctx context.Context, id string) (protocol.Collection
 	if err != nil || col.TargetChallenge == "" {
 		return col, nil, err
 	}
-	return s.Verdicts(ctx, col.TargetChallenge, id)
+	v, err := s.Verdict(ctx, id, col.TargetChallenge)
+	switch {
+	case err == nil:
+		return col, &v, nil
+	case errors.Is(err, protocol.ErrNotFound):
+		return col, nil, nil
+	default:
+		return col, nil, err
+	}
 }
 
 // brief is a collection as lists show it.

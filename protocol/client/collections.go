@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"strconv"
 
+	"github.com/posttrainarena/arena/gates/dynamic"
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 )
@@ -48,6 +51,22 @@ func (c *Client) GetEnvironment(ctx context.Context, id string) (Answer[api.Envi
 // the dynamic ones once it is attached.
 func (c *Client) GetGates(ctx context.Context, challenge, id string) (Answer[api.Gates], error) {
 	return ask[api.Gates](ctx, c, "getGates", nil, nil, challenge, id)
+}
+
+// GetGatesVersion is GetGates with an earlier version of the verdict.
+func (c *Client) GetGatesVersion(ctx context.Context, challenge, id string, version int) (Answer[api.Gates], error) {
+	return ask[api.Gates](ctx, c, "getGates", url.Values{"version": {strconv.Itoa(version)}}, nil, challenge, id)
+}
+
+// PlanGates asks for the commands that the dynamic gates of a collection take.
+func (c *Client) PlanGates(ctx context.Context, challenge, id string, req api.GatePlanRequest) (Answer[dynamic.Plan], error) {
+	return ask[dynamic.Plan](ctx, c, "planGates", nil, req, challenge, id)
+}
+
+// AttachGates has the results of a plan judged and, unless it is a dry run, the
+// verdict stored as the next version. Editors only.
+func (c *Client) AttachGates(ctx context.Context, challenge, id string, req api.AttachGates) (Answer[api.AttachedGates], error) {
+	return ask[api.AttachedGates](ctx, c, "attachGates", nil, req, challenge, id)
 }
 
 // GatesCatalogue lists every static gate with its meaning and fix.

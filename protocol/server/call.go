@@ -68,7 +68,7 @@ func (c *call) body(into any) error {
 		return err
 	}
 	c.readWithin(readBody)
-	limit := c.server.MaxJSON
+	limit := max(c.server.MaxJSON, c.route.Body)
 	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	if err != nil {
 		return bodyError(err, limit)

@@ -156,16 +156,49 @@ func (s *Server) getEnvironment(c *call) error {
 }
 
 func (s *Server) getGates(c *call) error {
-	if _, err := s.Service.Challenge(c.param("id")); err != nil {
-		return err
-	}
-	col, verdict, err := s.Service.Verdicts(c.ctx(), c.param("id"), c.param("env"))
+	version, err := c.integer("version", 0, 1, 1<<31)
 	if err != nil {
 		return err
 	}
-	out := api.Gates{EnvironmentID: col.ID, ChallengeID: c.param("id"), Static: col.Static}
-	if verdict != nil {
-		out.Verdict = api.VerdictFrom(*verdict)
+	col, verdicts, err := s.Service.Verdicts(c.ctx(), c.param("id"), c.param("env"))
+	if err != nil {
+		return err
+	}
+	out := api.Gates{EnvironmentID: col.ID, ChallengeID: c.param("id"), Static: col.Static, History: []api.VerdictVersion{}}
+	for _, v := range verdicts {
+		if version == 0 && out.Verdict == nil || int64(v.Version) == version {
+			out.Verdict = api.VerdictFrom(v)
+		}
+		out.History = append(out.History, api.VerdictVersionFrom(v))
+	}
+	if version != 0 && out.Verdict == nil {
+		return protocol.ErrNotFound.Detailf("The verdict on %s has no version %d.", col.ID, version)
 	}
 	return c.answer(http.StatusOK, out)
+}
+
+func (s *Server) planGates(c *call) error {
+	var req api.GatePlanRequest
+	if err := c.body(&req); err != nil {
+		return err
+	}
+	p, err := s.Service.PlanGates(c.ctx(), c.who, c.param("id"), c.param("env"), arena.PlanOptions{
+		ControlsReruns: req.ControlsReruns, BandAttempts: req.BandAttempts, RequireOracle: req.RequireOracle,
+	})
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, p)
+}
+
+func (s *Server) attachGates(c *call) error {
+	var req api.AttachGates
+	if err := c.body(&req); err != nil {
+		return err
+	}
+	v, err := s.Service.Attach(c.ctx(), c.who, c.by(), c.param("id"), c.param("env"), req.Results, req.DryRun)
+	if err != nil {
+		return err
+	}
+	return c.created(req.DryRun, api.AttachedFrom(v, req.DryRun))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/posttrainarena/arena/gates/dynamic"
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 )
@@ -75,6 +76,8 @@ func example(route api.Route, env api.Environment, run api.Run) (method, path st
 		"submit":        api.EnvironmentRequest{ChallengeID: challenge, RepoType: protocol.RepoBundle, RepoID: "sample", Revision: env.Revision},
 		"launch":        api.LaunchRequest{RequestID: "request-002", EnvironmentID: env.ID},
 		"review":        goodReview(),
+		"planGates":     api.GatePlanRequest{},
+		"attachGates":   api.AttachGates{Results: dynamic.Results{Options: dynamic.Options{ControlsReruns: 8, BandAttempts: 4}, Trials: []dynamic.Trial{}}},
 	}
 	if body = bodies[route.Name]; body == nil && route.Request != nil {
 		panic("the route " + route.Name + " reads a body and has no example here")

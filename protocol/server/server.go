@@ -151,6 +151,8 @@ func (s *Server) handlers() map[string]handler {
 		"review":           s.review,
 		"leaderboard":      s.leaderboard,
 		"getGates":         s.getGates,
+		"planGates":        s.planGates,
+		"attachGates":      s.attachGates,
 		"arenaJobs":        s.arenaJobs,
 		"arenaBudget":      s.arenaBudget,
 		"listJobs":         s.listJobs,
