@@ -50,11 +50,8 @@ func visible(s string) string {
 	}, s)
 }
 
-// read returns what a --file flag names; - is standard input. It reads no more
-// than a request may hold.
-func (env *environ) read(name string) ([]byte, error) { return env.readUpTo(name, api.MaxBody) }
-
-// readUpTo is read for a file that may be larger than other requests.
+// readUpTo returns what a --file flag names; - is standard input. It reads no more
+// than limit bytes.
 func (env *environ) readUpTo(name string, limit int64) ([]byte, error) {
 	in, from := env.Stdin, "standard input"
 	if name != "-" {

@@ -164,9 +164,15 @@ func TestJudge(t *testing.T) {
 		{"all checks are skipped", "full", Oracle, 8, func(tr *Trial) { tr.Checks = Checks{Source: "ctrf", Skipped: 3} }, Rejected, "without a check that passed"},
 		{"no per-check report", "full", Oracle, 8, func(tr *Trial) { tr.Checks = Checks{} }, Accepted, "no per-check report for 1"},
 		{"the solution is too slow", "full", Oracle, 8, func(tr *Trial) { tr.TimedOut = true }, Rejected, "time limit"},
-		{"the verifier fails on the solution", "full", Oracle, 8, func(tr *Trial) { tr.Reward, tr.VerifierError, tr.VerifierProblem = nil, "no reward", "verifier_failure" }, Rejected, "could not be graded"},
-		{"the verifier hangs on the solution", "full", Oracle, 8, func(tr *Trial) { tr.Reward, tr.VerifierError, tr.VerifierProblem = nil, "verifier timed out", "verifier_timeout" }, Rejected, "could not be graded"},
-		{"the verifier's machine fails", "full", Oracle, 8, func(tr *Trial) { tr.Reward, tr.VerifierError, tr.VerifierProblem = nil, "sandbox gone", "verifier_infra" }, Inconclusive, "1 of 8 runs of the reference solution are open"},
+		{"the verifier fails on the solution", "full", Oracle, 8, func(tr *Trial) {
+			tr.Reward, tr.VerifierError, tr.VerifierProblem = nil, "no reward", "verifier_failure"
+		}, Rejected, "could not be graded"},
+		{"the verifier hangs on the solution", "full", Oracle, 8, func(tr *Trial) {
+			tr.Reward, tr.VerifierError, tr.VerifierProblem = nil, "verifier timed out", "verifier_timeout"
+		}, Rejected, "could not be graded"},
+		{"the verifier's machine fails", "full", Oracle, 8, func(tr *Trial) {
+			tr.Reward, tr.VerifierError, tr.VerifierProblem = nil, "sandbox gone", "verifier_infra"
+		}, Inconclusive, "1 of 8 runs of the reference solution are open"},
 		{"two rewards", "full", Oracle, 8, func(tr *Trial) { tr.Reward, tr.RewardProblem = nil, "two files disagree" }, Rejected, "does not count"},
 		{"one solution run is lost", "full", Oracle, 8, infra, Inconclusive, "Daytona sandbox lost"},
 		{"one solution run is missing", "full", Oracle, 8, drop, Inconclusive, "run 8 was not run"},
@@ -180,7 +186,9 @@ func TestJudge(t *testing.T) {
 		{"the no-op scores a part", "full", Noop, 8, reward(0.1), Rejected, "scored 0.1"},
 		{"the no-op scores below 0", "full", Noop, 8, reward(-1), Rejected, "below 0"},
 		{"the no-op is lost", "full", Noop, 8, infra, Inconclusive, "1 of 8 no-op runs are open"},
-		{"a verifier error is no 0", "full", Noop, 1, func(tr *Trial) { tr.Reward, tr.VerifierError, tr.VerifierProblem = nil, "no reward", "verifier_failure" }, Inconclusive, "8 of 8 no-op runs are open"},
+		{"a verifier error is no 0", "full", Noop, 1, func(tr *Trial) {
+			tr.Reward, tr.VerifierError, tr.VerifierProblem = nil, "no reward", "verifier_failure"
+		}, Inconclusive, "8 of 8 no-op runs are open"},
 		{"a reward that does not count is no 0", "full", Noop, 8, func(tr *Trial) { tr.Reward, tr.RewardProblem = nil, "two files disagree" }, Inconclusive, "does not count"},
 
 		{"never solved", "full", Band, 1, reward(0), Rejected, "never solved it in 4 attempts"},

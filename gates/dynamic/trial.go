@@ -15,10 +15,10 @@ type Trial struct {
 	Reward          *float64 `json:"reward"` // nil when none was recorded
 	RewardProblem   string   `json:"reward_problem,omitempty"`
 	Checks          Checks   `json:"checks"`
-	Started         bool     `json:"started"`                 // the sandbox was up
-	TimedOut        bool     `json:"timed_out,omitempty"`     // the agent ran into its time limit
-	Error           string   `json:"error,omitempty"`         // what stopped the attempt
-	Category        string   `json:"category,omitempty"`      // the harness's word for it
+	Started         bool     `json:"started"`             // the sandbox was up
+	TimedOut        bool     `json:"timed_out,omitempty"` // the agent ran into its time limit
+	Error           string   `json:"error,omitempty"`     // what stopped the attempt
+	Category        string   `json:"category,omitempty"`  // the harness's word for it
 	VerifierError   string   `json:"verifier_error,omitempty"`
 	VerifierProblem string   `json:"verifier_category,omitempty"`
 	Agent           string   `json:"agent,omitempty"`

@@ -38,7 +38,7 @@ type Reader interface {
 	Bundle(ctx context.Context, treeID string) (fs.FS, []protocol.TreeFile, error) // ErrInvalidSource when no such bundle was uploaded
 
 	Result(ctx context.Context, run string) (protocol.Result, error)
-	Results(ctx context.Context, challenge string) ([]protocol.Result, error) // all of a challenge, by collection time
+	Results(ctx context.Context, challenge string) ([]protocol.Result, error)                     // all of a challenge, by collection time
 	Verdict(ctx context.Context, collection, challenge string) (protocol.Verdict, error)          // the newest
 	VerdictHistory(ctx context.Context, collection, challenge string) ([]protocol.Verdict, error) // every version, newest first
 
