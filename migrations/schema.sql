@@ -329,3 +329,7 @@ CREATE TABLE collection_briefs (
 CREATE TRIGGER collection_briefs_keep BEFORE UPDATE ON collection_briefs BEGIN SELECT RAISE(ABORT, 'collections are immutable'); END;
 
 CREATE TRIGGER collection_briefs_stay BEFORE DELETE ON collection_briefs BEGIN SELECT RAISE(ABORT, 'collections are immutable'); END;
+
+CREATE INDEX runs_in_lists    ON runs (collection, created, id, challenge, state, stage);
+
+CREATE INDEX results_in_lists ON results (run, verification);

@@ -55,10 +55,12 @@ func (s *Store) CollectionTallies(ctx context.Context, collections []string) (ma
 	return all, err
 }
 
+// tallyStates asks for the index because SQLite prefers the unique one, from which
+// it has to read rows whose score is long.
 func (t *tx) tallyStates(ctx context.Context, ids []string, all map[string]protocol.CollectionTally) error {
 	rows, err := t.QueryContext(ctx, `SELECT r.collection, r.state, count(*), coalesce(sum(s.verification = 'pending'), 0),
   coalesce(sum(s.verification = 'valid'), 0), coalesce(sum(s.verification = 'rejected'), 0)
-  FROM runs r LEFT JOIN results s ON s.run = r.id WHERE r.collection IN (SELECT value FROM json_each(?)) GROUP BY r.collection, r.state`, asJSON{present(ids)})
+  FROM runs r LEFT JOIN results s INDEXED BY results_in_lists ON s.run = r.id WHERE r.collection IN (SELECT value FROM json_each(?)) GROUP BY r.collection, r.state`, asJSON{present(ids)})
 	groups, err := many(rows, err, func(row scanner) (g tallyRow, err error) {
 		return g, row.Scan(&g.collection, &g.state, &g.runs, &g.pending, &g.valid, &g.rejected)
 	})
