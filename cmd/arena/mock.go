@@ -107,6 +107,12 @@ func (mockCmd) speaksJSON() bool { return true }
 // Run makes the world and prints what it holds. Without --now it shows a fixed
 // moment, so that the same seed makes the same arena on any day.
 func (cmd *mockCmd) Run(ctx context.Context, env *environ) error {
+	if cmd.Data == "" {
+		return usagef("--data is empty; name the directory to make the mocked arena in")
+	}
+	if err := checkSpeed(cmd.Speed); err != nil {
+		return err
+	}
 	began := env.Now()
 	sum, err := buildMock(ctx, cmd.Data, cmd.Configs, cmd.mock(world.DefaultNow()), cmd.Speed)
 	if err != nil {

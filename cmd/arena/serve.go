@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -23,6 +24,9 @@ type applianceFlags struct {
 
 // options completes the flags with what only this process knows.
 func (f applianceFlags) options(env *environ) (nodeOptions, error) {
+	if err := checkSpeed(f.Speed); err != nil {
+		return nodeOptions{}, err
+	}
 	if f.Data == "" {
 		dir, err := env.dataDir()
 		if err != nil {
@@ -34,6 +38,14 @@ func (f applianceFlags) options(env *environ) (nodeOptions, error) {
 		Data: f.Data, Configs: f.Configs, Listen: f.Listen, BaseURL: f.BaseURL, Speed: f.Speed, Fault: f.Fault,
 		Log: env.logger(f.Verbose), Now: env.Now, Getenv: env.Getenv,
 	}, nil
+}
+
+// checkSpeed refuses what is no speed. Zero is none given.
+func checkSpeed(n float64) error {
+	if math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
+		return usagef("--speed %v is no number of simulated seconds in a real one; use one such as 600", n)
+	}
+	return nil
 }
 
 // dataDir is where an arena keeps its data when no flag says so: below
@@ -96,6 +108,9 @@ const organizerFile = "organizer.token"
 
 // Run serves until it is interrupted.
 func (cmd *upCmd) Run(ctx context.Context, env *environ) (err error) {
+	if err := checkSpeed(cmd.Speed); err != nil {
+		return err
+	}
 	if cmd.Mock {
 		remove, err := cmd.makeMock(ctx, env)
 		if err != nil {
