@@ -195,6 +195,7 @@ var (
 	ErrDailyLimit    = &Error{Kind: KindRateLimited, Code: "daily-limit", Detail: "This collection has a counted run on this challenge in the last 24 hours."}
 	ErrRateLimited   = &Error{Kind: KindRateLimited, Code: "rate-limited", Detail: "Too many requests. Wait and try again."}
 	ErrRefused       = &Error{Kind: KindBadGateway, Code: "provider-refused", Detail: "The compute provider refused the job. Nothing was started and the reservation was released."}
+	ErrSourceRefused = &Error{Kind: KindBadGateway, Code: "source-refused", Detail: "The place that the collection lives in does not deliver it. Nothing was changed."}
 	ErrUnknownLaunch = &Error{Kind: KindUnavailable, Code: "launch-unknown", Detail: "The provider did not answer, so the job may or may not have started. Repeat the identical request: it finds the job or starts it, never twice."}
 	ErrUnavailable   = &Error{Kind: KindUnavailable, Code: "unavailable", Detail: "The arena cannot answer this right now. Try again shortly."}
 	ErrProviderAway  = &Error{Kind: KindUnavailable, Code: "provider-unreachable", Detail: "The compute provider cannot be reached right now. Nothing was changed."}

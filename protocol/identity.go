@@ -13,6 +13,9 @@ type Identity struct {
 	Name   string   // account name; empty when signed out
 	Orgs   []string // organizations the account belongs to
 	Editor bool     // member of the organizing organization with the write or admin role, or a local editor token
+	// EditorNote says what keeps somebody whom the hub vouches for from being an
+	// editor, in a sentence; empty for editors and local tokens.
+	EditorNote string
 }
 
 // SignedIn reports whether the request has an identity.
@@ -50,6 +53,8 @@ func (r Role) Admits(id Identity) error {
 		return nil
 	case !id.SignedIn():
 		return ErrSignedOut
+	case r == RoleEditor && !id.Editor && id.EditorNote != "":
+		return ErrEditorOnly.Detailf("Only an editor may do this. %s", id.EditorNote)
 	case r == RoleEditor && !id.Editor:
 		return ErrEditorOnly
 	default:

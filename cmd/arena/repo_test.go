@@ -38,7 +38,7 @@ func lines() map[string]int {
 			"protocol/hub", "protocol/jobs", "protocol/joblog", "protocol/artifacts", "protocol/score", "protocol/leaderboard", "protocol/compose",
 			"gates", "gates/task", "gates/image", "gates/shell", "gates/pysyntax", "gates/pysyntax/pyfacts", "gates/overlap", "gates/dynamic",
 		},
-		3: {"protocol/arena", "store", "protocol/api", "protocol/engine", "protocol/episode"},
+		3: {"protocol/arena", "store", "protocol/api", "protocol/engine", "protocol/episode", "protocol/outbound", "protocol/hub/blobcache"},
 		4: {
 			"protocol/client", "protocol/hub/hfhub", "protocol/hub/github", "protocol/hub/bundle", "protocol/jobs/hfjobs", "protocol/jobs/local",
 			"protocol/jobs/simulated", "protocol/relay", "protocol/episode/check", "gates/controls", "tui/nav",
@@ -128,6 +128,7 @@ func bans() []ban {
 func processEdges() map[string]string {
 	return map[string]string{
 		"protocol/engine/enginetest os.Getenv": "DOCKER_HOST names the engine that tests use",
+		"protocol/hub/hubtest time.Now":        "a fake has a clock of its own, which tests replace",
 		"protocol/server time.Now":             "deadlines of connections are the system's own time",
 		"tui/tuitest time.Now":                 "the test helper that plays the program's loop waits for real commands",
 		"tui/tuitest time.Until":               "the test helper that plays the program's loop waits for real commands",

@@ -36,3 +36,11 @@ func (s *Snapshot) Release() error {
 type Host interface {
 	Open(ctx context.Context, s protocol.Source) (*Snapshot, error)
 }
+
+// People knows the accounts of a hub. Whoami returns who a token belongs to, or
+// one of the protocol's errors: ErrBadToken for a token that the hub does not
+// take, ErrForbidden for one that is not a person's, ErrUnavailable when the hub
+// cannot say.
+type People interface {
+	Whoami(ctx context.Context, token string) (protocol.Identity, error)
+}
