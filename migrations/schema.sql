@@ -333,3 +333,15 @@ CREATE TRIGGER collection_briefs_stay BEFORE DELETE ON collection_briefs BEGIN S
 CREATE INDEX runs_in_lists    ON runs (collection, created, id, challenge, state, stage);
 
 CREATE INDEX results_in_lists ON results (run, verification);
+
+CREATE TABLE sessions (
+  sha256  BLOB    PRIMARY KEY CHECK (length(sha256) = 32),
+  name    TEXT    NOT NULL CHECK (name <> ''),
+  orgs    TEXT    NOT NULL, -- JSON array of names
+  editor  INTEGER NOT NULL CHECK (editor IN (0, 1)),
+  note    TEXT    NOT NULL, -- why the account is no editor
+  created INTEGER NOT NULL,
+  expires INTEGER NOT NULL CHECK (expires > created)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_by_expiry ON sessions (expires);

@@ -164,6 +164,7 @@ var (
 	ErrNotAuthor     = &Error{Kind: KindForbidden, Code: "not-author", Detail: "Only the collection's author or an editor may do this."}
 	ErrEditorOnly    = &Error{Kind: KindForbidden, Code: "editor-only", Detail: "Only an editor may do this."}
 	ErrForeignAgent  = &Error{Kind: KindForbidden, Code: "foreign-agent", Detail: "That agent is registered to somebody else. Use one of your own (see whoami) or agent_id null."}
+	ErrSignIn        = &Error{Kind: KindForbidden, Code: "sign-in", Detail: "The sign-in was not completed. Start again from the arena's own page."}
 	ErrCrossOrigin   = &Error{Kind: KindForbidden, Code: "cross-origin", Detail: "A browser session may only write from the arena's own pages."}
 	ErrNotFound      = &Error{Kind: KindNotFound, Code: "not-found", Detail: "There is nothing at this address. GET /api/discover lists every endpoint."}
 	ErrNoChallenge   = &Error{Kind: KindNotFound, Code: "no-challenge", Detail: "There is no such challenge. GET /api/challenges lists them."}

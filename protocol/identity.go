@@ -76,6 +76,18 @@ type Token struct {
 	RevokedAt *time.Time
 }
 
+// Session is a sign-in with a browser as the arena keeps it: without its secret,
+// of which only the SHA-256 is stored.
+type Session struct {
+	Who       Identity
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// SessionLife is how long a sign-in lasts. The hub is asked for roles at each, so
+// that a change of them shows within this time.
+const SessionLife = 8 * time.Hour
+
 // Agent is a registered agent id. A registration is immutable and belongs to
 // the identity that made it.
 type Agent struct {

@@ -45,6 +45,7 @@ func Configure(cfg configs.Config) (Config, error) {
 		Configs: cfg, Challenges: challenges, Issues: issues, Limits: task.DefaultLimits(), ArtifactLimits: artifacts,
 		ExtraTracks: slices.Sorted(maps.Keys(cfg.Arena.Tracks)),
 		PerHour:     PerHour{Validations: cfg.Arena.Limits.ValidationsPerHour, Messages: cfg.Arena.Limits.MessagesPerHour},
+		PeopleCache: time.Duration(cfg.Arena.Identity.WhoamiCacheSeconds) * time.Second,
 		Cap:         limit, Prior: prior, Timing: DefaultTiming(), Patience: patience(cfg.Arena.Stalled),
 	}, nil
 }

@@ -13,10 +13,14 @@ import (
 const maxToken = 4096
 
 // Identify returns who a bearer token belongs to: ErrBadToken for one that is
-// unknown or revoked.
+// unknown or revoked, ErrUnavailable when the hub that could vouch for it cannot
+// be asked.
 func (s *Service) Identify(ctx context.Context, token string) (protocol.Identity, error) {
 	if token == "" || len(token) > maxToken {
 		return protocol.Identity{}, protocol.ErrBadToken
+	}
+	if !strings.HasPrefix(token, protocol.TokenPrefix) && s.People != nil {
+		return s.vouched.identify(ctx, s.People, token, s.PeopleCache, s.now)
 	}
 	if !strings.HasPrefix(token, protocol.TokenPrefix) {
 		return protocol.Identity{}, protocol.ErrBadToken.Detailf("This arena takes its own tokens only, which start with %s. Ask an organizer for one.", protocol.TokenPrefix)

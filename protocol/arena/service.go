@@ -29,6 +29,8 @@ type Config struct {
 	Sealed         map[string]protocol.SealedSuite // by suite id
 	Providers      map[string]jobs.Provider        // by name
 	Hosts          map[protocol.RepoType]hub.Host  // bundles need none
+	People         hub.People                      // who vouches for tokens that are not the arena's own; nil when nobody does
+	PeopleCache    time.Duration                   // how long its answers are remembered
 	Issues         []joblog.KnownIssue
 	Limits         task.Limits // of collections
 	ArtifactLimits task.Limits // of what a job uploads, for each part of it
@@ -83,6 +85,7 @@ type Service struct {
 
 	validations quota
 	messages    quota
+	vouched     vouched
 }
 
 // New checks a configuration and makes the service. It starts nothing: Watch does.

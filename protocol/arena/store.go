@@ -17,6 +17,7 @@ type Reader interface {
 	Agents(ctx context.Context, owner string, page protocol.Page) ([]protocol.Agent, string, error)
 	TokenByHash(ctx context.Context, sha256 [32]byte) (protocol.Token, error) // ErrBadToken when unknown or revoked
 	Tokens(ctx context.Context) ([]protocol.Token, error)
+	SessionByHash(ctx context.Context, sha256 [32]byte) (protocol.Session, error) // ErrSignedOut when unknown or over
 
 	Message(ctx context.Context, filename string) (protocol.Message, error) // ErrNotFound
 	Messages(ctx context.Context, page protocol.Page) ([]protocol.Message, string, error)
@@ -59,6 +60,8 @@ type Store interface {
 	RegisterAgent(ctx context.Context, by protocol.Actor, a protocol.Agent) (protocol.Agent, bool, error)
 	CreateToken(ctx context.Context, by protocol.Actor, t protocol.Token, sha256 [32]byte) error
 	RevokeToken(ctx context.Context, by protocol.Actor, idOrName string) (int, error)
+	OpenSession(ctx context.Context, by protocol.Actor, s protocol.Session, sha256 [32]byte) error
+	CloseSession(ctx context.Context, by protocol.Actor, sha256 [32]byte) error
 	PostMessage(ctx context.Context, by protocol.Actor, m protocol.Message) (protocol.Message, bool, error)
 
 	SaveBundle(ctx context.Context, treeID string, files []protocol.TreeFile, open func(path string) (io.ReadCloser, error)) error

@@ -44,8 +44,8 @@ func (c *call) fail(err error) {
 	_, _ = c.w.Write(append(raw, '\n'))
 }
 
-// secretPattern recognises tokens of this arena and of the hub by their form.
-var secretPattern = regexp.MustCompile(`\b(arena_[A-Za-z0-9_-]{32,}|hf_[A-Za-z0-9]{30,})\b`)
+// secretPattern recognises tokens of this arena, the hub and GitHub by their form.
+var secretPattern = regexp.MustCompile(`\b(arena_[A-Za-z0-9_-]{32,}|hf_(?:oauth_+(?:refresh_+)?|jwt_+)?[A-Za-z0-9]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})`)
 
 // secretParams are the query parameters that people put tokens into.
 var secretParams = regexp.MustCompile(`(?i)^(access_?token|token|api_?key|authorization|bearer)$`)

@@ -26,7 +26,9 @@ type Options struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	// Receive reads an uploaded bundle, a tar stream, into a snapshot.
-	Receive   func(ctx context.Context, tar io.Reader) (*hub.Snapshot, error)
+	Receive func(ctx context.Context, tar io.Reader) (*hub.Snapshot, error)
+	// SignIn is how people sign in with a browser; nil when they cannot.
+	SignIn    SignIn
 	MaxJSON   int64 // largest JSON body, in bytes; 0 means api.MaxBody
 	MaxBundle int64 // largest bundle, in bytes of its files; 0 means the bound of PROTOCOL §5
 	// Heartbeat is how often an idle event stream says that it is alive.
@@ -39,6 +41,7 @@ type Server struct {
 	schemas *api.Schemas
 	openapi []byte
 	metrics *metrics
+	logins  logins
 	handler http.Handler
 	closing context.Context // ends when event streams must close
 	close   context.CancelFunc
@@ -63,6 +66,7 @@ func New(opts Options) (*Server, error) {
 	if err := s.register(router); err != nil {
 		return nil, err
 	}
+	s.browser(router)
 	router.NotFound = s.failing(protocol.ErrNotFound)
 	router.MethodNotAllowed = s.failing(protocol.ErrMethod)
 	s.handler = s.wrap(router)

@@ -28,7 +28,7 @@ func (s *Server) wrap(next http.Handler) http.Handler {
 		h.Set("X-Request-Id", id)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Vary", "Authorization, Accept")
+		h.Set("Vary", "Authorization, Cookie, Accept")
 		next.ServeHTTP(w, r)
 	})
 }
@@ -87,6 +87,8 @@ func (c *call) admit() error {
 			return err
 		}
 		c.who = who
+	} else if err := c.fromSession(); err != nil {
+		return err
 	}
 	return c.route.Role.Admits(c.who)
 }
