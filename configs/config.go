@@ -20,6 +20,7 @@ type Arena struct {
 	Stalled   Stalled                 `toml:"stalled"`
 	Budget    Budget                  `toml:"budget"`
 	Identity  Identity                `toml:"identity"`
+	Sources   Sources                 `toml:"sources"`
 	Providers Providers               `toml:"providers"`
 	Flavors   map[string]Flavor       `toml:"flavors"` // by the provider's name for them
 	Tracks    map[string]Track        `toml:"tracks"`  // by id
@@ -62,6 +63,41 @@ type Identity struct {
 	EditorOrganization string `toml:"editor_organization"`
 	HubURL             string `toml:"hub_url"`
 	WhoamiCacheSeconds int    `toml:"whoami_cache_seconds"`
+	OAuth              OAuth  `toml:"oauth"`
+}
+
+// The modes of identity.
+const (
+	IdentityLocal = "local" // tokens of the arena alone
+	IdentityHub   = "hub"   // tokens and sign-in of the hub besides
+)
+
+// OAuth is the application that the arena is registered as at the hub.
+type OAuth struct {
+	ClientID        string `toml:"client_id"`         // empty: nobody signs in with a browser
+	ClientSecretEnv string `toml:"client_secret_env"` // name of the variable that holds the secret; empty for a public application
+}
+
+// Sources says where collections may live besides uploads.
+type Sources struct {
+	CacheMiB int           `toml:"cache_mib"` // files kept by their hash
+	Dataset  DatasetSource `toml:"dataset"`
+	GitHub   GitHubSource  `toml:"github"`
+}
+
+// DatasetSource sets up datasets of the hub as sources.
+type DatasetSource struct {
+	Enabled  bool   `toml:"enabled"`
+	TokenEnv string `toml:"token_env"` // name of the variable that holds the arena's own token; empty for none
+}
+
+// GitHubSource sets up GitHub repositories as sources.
+type GitHubSource struct {
+	Enabled    bool   `toml:"enabled"`
+	TokenEnv   string `toml:"token_env"` // name of the variable that holds the arena's own token; empty for none
+	APIURL     string `toml:"api_url"`
+	ArchiveURL string `toml:"archive_url"`
+	RawURL     string `toml:"raw_url"`
 }
 
 // Providers says who runs jobs, and how each provider is set up.

@@ -56,6 +56,7 @@ type node struct {
 	service  *arena.Service
 	server   *server.Server
 	listener net.Listener
+	outside  neighbours
 	log      *slog.Logger
 }
 
@@ -96,7 +97,13 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.service, err = newService(ctx, n.config, n.store, hosts, o); err != nil {
+	if n.mock == nil { // a mocked arena never leaves this machine
+		if n.outside, err = openOutside(n.config, o); err != nil {
+			return nil, err
+		}
+		hosts = n.outside.hosts
+	}
+	if n.service, err = newService(ctx, n.config, n.store, hosts, n.outside.people, o); err != nil {
 		return nil, err
 	}
 	if err := n.service.Reconcile(ctx); err != nil {
@@ -116,6 +123,7 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	version.Mock, version.MockWorld = n.mock != nil, n.mock
 	n.server, err = server.New(server.Options{
 		Service: n.service, Version: version, BaseURL: n.baseURL(o), Log: o.Log, Now: o.Now,
+		SignIn:    n.outside.signIn(n.baseURL(o)),
 		Receive:   bundle.Receiver{Dir: filepath.Join(o.Data, "uploads"), Limits: task.DefaultLimits()}.Receive,
 		MaxJSON:   cfg.Arena.Limits.JSONBodyBytes,
 		MaxBundle: cfg.Arena.Limits.BundleBytes,
@@ -153,7 +161,7 @@ func serverVersion(s *arena.Service, cfg configs.Config) (api.Version, error) {
 }
 
 // newService wires the service from the configuration.
-func newService(ctx context.Context, cfg configs.Config, st *store.Store, hosts map[protocol.RepoType]hub.Host, o nodeOptions) (*arena.Service, error) {
+func newService(ctx context.Context, cfg configs.Config, st *store.Store, hosts map[protocol.RepoType]hub.Host, people hub.People, o nodeOptions) (*arena.Service, error) {
 	parts, err := arena.Configure(cfg)
 	if err != nil {
 		return nil, err
@@ -164,7 +172,7 @@ func newService(ctx context.Context, cfg configs.Config, st *store.Store, hosts 
 	if parts.Providers, err = openProviders(ctx, cfg, st, parts.Challenges, o); err != nil {
 		return nil, err
 	}
-	parts.Store, parts.Hosts, parts.Now, parts.Logger = st, hosts, o.Now, o.Log
+	parts.Store, parts.Hosts, parts.People, parts.Now, parts.Logger = st, hosts, people, o.Now, o.Log
 	return arena.New(parts)
 }
 
@@ -265,5 +273,5 @@ func (n *node) close() error {
 			err = e
 		}
 	}
-	return errors.Join(err, n.store.Close())
+	return errors.Join(err, n.outside.close(), n.store.Close())
 }

@@ -138,12 +138,13 @@ func (r *rehearser) close() error {
 }
 
 // private is the configuration of a rehearsal: nothing but the simulated
-// provider without faults of its own, local identity, and the sealed suites that
+// provider without faults of its own, local identity, uploads alone, and the sealed suites that
 // ship with the arena where the real ones are elsewhere.
 func private(cfg configs.Config, challenge string, runsOpen bool) configs.Config {
 	cfg.Arena.Providers.Default = compose.ProviderSimulated
 	cfg.Arena.Providers.Simulated.FaultRate = 0
-	cfg.Arena.Identity.Mode = "local"
+	cfg.Arena.Identity.Mode = configs.IdentityLocal
+	cfg.Arena.Sources.Dataset.Enabled, cfg.Arena.Sources.GitHub.Enabled = false, false
 	cfg.Challenges = maps.Clone(cfg.Challenges)
 	for id, c := range cfg.Challenges {
 		c.Compute.Provider = ""
