@@ -89,5 +89,8 @@ func environmentLines(e api.Environment, pinned string) []string {
 	if e.TargetChallengeID != nil {
 		challenge = *e.TargetChallengeID
 	}
+	if e.PerHour != nil {
+		lines = append(lines, hourLines(*e.PerHour)...)
+	}
 	return append(lines, next("run", "--challenge", challenge, "--id", e.ID))
 }

@@ -106,7 +106,7 @@ func TestSummaries(t *testing.T) {
 		"validation-not":  validationLines(api.Validation{TaskCount: 2, Revision: "abc", Errors: []string{"sort-logs: the verifier is missing"}, QualityGates: api.QualityGates{Static: gates}}),
 		"validation-none": validationLines(api.Validation{Valid: true, TaskCount: 1, Revision: "abc"}),
 		"validation-many": validationLines(api.Validation{Valid: true, TaskCount: 43, EligibleTasks: 43, Revision: "abc", QualityGates: api.QualityGates{Static: many}}),
-		"environment":     environmentLines(api.Environment{ID: "env-1", TargetChallengeID: ptr("tb2-9b")}, "environment.json.pinned.json"),
+		"environment":     environmentLines(api.Environment{ID: "env-1", TargetChallengeID: ptr("tb2-9b"), PerHour: &limits.PerHour}, "environment.json.pinned.json"),
 		"environment-old": environmentLines(api.Environment{ID: "env-1", Existing: true}, "pack.pinned.json"),
 		"preflight": preflightLines(api.Preflight{Allowed: true, ChallengeID: "tb2-9b", EnvironmentID: "env-1", MaxComputeUSD: ptr(160 * protocol.Dollar), EligibleTasks: 1, Limits: limits, Forecast: &artifacts.Forecast{Group: 8, Tried: 5, Attempts: 20, Useful: 0.25}, Checks: []protocol.Check{
 			{Name: "challenge_open", OK: &yes, Detail: "tb2-9b is open and takes runs"},

@@ -50,30 +50,34 @@ type Validation struct {
 	TaskCount         int               `json:"task_count"`
 	EligibleTasks     int               `json:"eligible_tasks"`
 	QualityGates      QualityGates      `json:"quality_gates"`
+
+	PerHour protocol.HourLimits `json:"per_hour" doc:"What the caller may do in an hour, and how much of it is used by now"`
 }
 
 // Environment is a registered collection.
 type Environment struct {
-	ID                string            `json:"id"`
-	Author            string            `json:"author"`
-	AgentID           *string           `json:"agent_id"`
-	ChallengeID       string            `json:"challenge_id" doc:"The track"`
-	TargetChallengeID *string           `json:"target_challenge_id"`
-	RepoType          protocol.RepoType `json:"repo_type"`
-	RepoID            string            `json:"repo_id"`
-	Revision          string            `json:"revision"`
-	EntryPath         string            `json:"entry_path"`
-	SourceURL         *string           `json:"source_url"`
-	Title             string            `json:"title"`
-	Notes             string            `json:"notes"`
-	TeamName          string            `json:"team_name"`
-	TaskCount         int               `json:"task_count"`
-	EligibleTasks     int               `json:"eligible_tasks"`
-	Status            string            `json:"status" doc:"Always Validated: nothing else is registered"`
-	Warnings          []string          `json:"warnings"`
-	CreatedAt         time.Time         `json:"created_at"`
-	QualityGates      QualityGates      `json:"quality_gates"`
-	Existing          bool              `json:"existing,omitempty" doc:"The same collection was registered before; its first title, notes and agent are kept"`
+	ID                string               `json:"id"`
+	Author            string               `json:"author"`
+	AgentID           *string              `json:"agent_id"`
+	ChallengeID       string               `json:"challenge_id" doc:"The track"`
+	TargetChallengeID *string              `json:"target_challenge_id"`
+	RepoType          protocol.RepoType    `json:"repo_type"`
+	RepoID            string               `json:"repo_id"`
+	Revision          string               `json:"revision"`
+	EntryPath         string               `json:"entry_path"`
+	SourceURL         *string              `json:"source_url"`
+	Title             string               `json:"title"`
+	Notes             string               `json:"notes"`
+	TeamName          string               `json:"team_name"`
+	TaskCount         int                  `json:"task_count"`
+	EligibleTasks     int                  `json:"eligible_tasks"`
+	Status            string               `json:"status" doc:"Always Validated: nothing else is registered"`
+	Warnings          []string             `json:"warnings"`
+	CreatedAt         time.Time            `json:"created_at"`
+	QualityGates      QualityGates         `json:"quality_gates"`
+	PerHour           *protocol.HourLimits `json:"per_hour,omitempty" doc:"In the answer to a submit: what the caller may do in an hour, and how much of it is used by now"`
+
+	Existing bool `json:"existing,omitempty" doc:"The same collection was registered before; its first title, notes and agent are kept"`
 }
 
 // Environments is a page of collections, newest first. Their static reports are

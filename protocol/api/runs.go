@@ -88,7 +88,7 @@ type Run struct {
 	Stages              []protocol.StageProgress `json:"stages"`
 	Training            []protocol.TrainingStep  `json:"training"`
 	LogLines            int64                    `json:"log_lines"`
-	LastLines           []string                 `json:"last_lines,omitempty" doc:"The end of the log of a failed run, for the collection's author and editors. Of sealed stages only the shape of the evaluation is left, and no sealed task is named"`
+	LastLines           []string                 `json:"last_lines,omitempty" doc:"The end of the log of a failed or canceled run, for the collection's author and editors. Of sealed stages only the shape of the evaluation is left, and no sealed task is named"`
 	Forecast            *artifacts.Forecast      `json:"forecast,omitempty" doc:"How much groups of rollouts can be expected to teach, from the run's own attempts; task by task for the collection's author"`
 	Result              *Result                  `json:"result" doc:"The collected result; null until it is collected, and in lists"`
 	Existing            bool                     `json:"existing,omitempty" doc:"The request_id was used before; this is its run"`

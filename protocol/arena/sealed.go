@@ -14,7 +14,7 @@ import (
 // training curve) was cleaned when it was stored.
 
 const (
-	// lastLines is how many lines of a failed run's log its author sees
+	// lastLines is how many lines of a stopped run's log its author sees
 	// (reference/rivals.md R13).
 	lastLines = 200
 	// lookBack is how far before them the stage marker is looked for that says
@@ -25,10 +25,10 @@ const (
 	lookStep = 2_000
 )
 
-// LastLines returns the end of a failed run's log as its collection's author and
+// LastLines returns the end of a failed or canceled run's log as its collection's author and
 // editors may see it; nil for everybody else and every other run.
 func (s *Service) LastLines(ctx context.Context, who protocol.Identity, run protocol.Run) ([]string, error) {
-	if run.State != protocol.RunFailed || run.LogLines == 0 || !who.MayAct(run.Author) {
+	if run.State != protocol.RunFailed && run.State != protocol.RunCanceled || run.LogLines == 0 || !who.MayAct(run.Author) {
 		return nil, nil
 	}
 	from := max(0, run.LogLines-lastLines)

@@ -20,7 +20,9 @@ func (s *Server) validate(c *call) error {
 		if err != nil {
 			return err
 		}
-		return c.answer(http.StatusOK, validationFrom(v))
+		out := validationFrom(v)
+		out.PerHour = s.Service.HourLimits(c.who)
+		return c.answer(http.StatusOK, out)
 	})
 }
 
@@ -31,7 +33,8 @@ func (s *Server) submit(c *call) error {
 			return err
 		}
 		out := api.EnvironmentFrom(col)
-		out.Existing = existing
+		used := s.Service.HourLimits(c.who)
+		out.PerHour, out.Existing = &used, existing
 		return c.created(existing, out)
 	})
 }
