@@ -54,8 +54,10 @@ func TestOutputThatCannotBeKept(t *testing.T) {
 		"a control character in a name": func(f fstest.MapFS) { f["jobs/grpo-gate/bad\nname"] = &fstest.MapFile{Mode: 0o644} },
 		"a pipe":                        func(f fstest.MapFS) { f["jobs/grpo-gate/pipe"] = &fstest.MapFile{Mode: fs.ModeNamedPipe | 0o644} },
 		"a socket beside the reports":   func(f fstest.MapFS) { f["reports/socket"] = &fstest.MapFile{Mode: fs.ModeSocket | 0o644} },
-		"a path that is too deep":       func(f fstest.MapFS) { f["jobs/grpo-train/"+strings.Repeat("a/", 40)+"b"] = &fstest.MapFile{Mode: 0o644} },
-		"names that differ in case":     func(f fstest.MapFS) { f["reports/SCORE.json"] = &fstest.MapFile{Mode: 0o644} },
+		"a path that is too deep": func(f fstest.MapFS) {
+			f["jobs/grpo-train/"+strings.Repeat("a/", 40)+"b"] = &fstest.MapFile{Mode: 0o644}
+		},
+		"names that differ in case": func(f fstest.MapFS) { f["reports/SCORE.json"] = &fstest.MapFile{Mode: 0o644} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
