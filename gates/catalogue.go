@@ -10,7 +10,7 @@ import (
 // changes what it reports.
 const (
 	GateSet = "gates-v2"
-	Version = "2.1.0"
+	Version = "2.2.0"
 )
 
 // Explain returns the catalogue's row for a code.
@@ -160,14 +160,14 @@ func reviewRules() []report.Rule {
 		},
 		{
 			Code: "existence-only", Severity: report.Review, Title: "Verifier checks existence only",
-			Meaning: "All assertions of the tests ask only whether paths exist. Assertions whose failure is swallowed do not count.",
+			Meaning: "All assertions of the tests ask only whether paths exist, in Python or by running test -f. Assertions whose failure is swallowed do not count.",
 			Why:     "An empty file would earn the full reward.",
 			Example: "assert os.path.exists(\"/app/out.txt\") and nothing else.",
 			Fix:     "Check what the files contain.",
 		},
 		{
 			Code: "no-assertions", Severity: report.Review, Title: "Verifier asserts nothing",
-			Meaning: "The test file has no assertion and no other way to fail.",
+			Meaning: "The tests have no assertion and no other way to fail. Assertions of skipped tests, of functions that nothing calls, and those whose failure is swallowed do not count.",
 			Why:     "Every attempt passes.",
 			Example: "def test_output(): print(open(\"/app/out.txt\").read())",
 			Fix:     "Assert what the prompt asks for.",
@@ -177,7 +177,7 @@ func reviewRules() []report.Rule {
 			Meaning: "Every path through test.sh on which it writes the reward writes 1.",
 			Why:     "A constant reward teaches nothing, and a no-op passes.",
 			Example: "echo 1 > /logs/verifier/reward.txt without a condition.",
-			Fix:     "Write 0 when the tests fail.",
+			Fix:     "Let the outcome of the tests decide: if pytest …; then echo 1; else echo 0; fi, written to the reward file.",
 		},
 		{
 			Code: "sealed-overlap-unevaluated", Severity: report.Review, Title: "Text shared with a sealed prompt outside the evaluated set",
@@ -242,10 +242,10 @@ func ownReviewRules() []report.Rule {
 		},
 		{
 			Code: "unparsed", Severity: report.Review, Title: "File could not be parsed",
-			Meaning: "A parser refused a file that the gates look into, so the rules about it did not run.",
+			Meaning: "A parser refused a file that the gates look into, or the Dockerfile names a base or a stage that does not exist, so that rules about it did not run or saw only a part.",
 			Why:     "What cannot be read cannot be checked; often the task does not work either.",
 			Example: "An unclosed quote in solve.sh.",
-			Fix:     "Correct the syntax at the place named.",
+			Fix:     "Correct the file at the place named, or make it small and plain enough to be read.",
 		},
 		{
 			Code: "secret", Severity: report.Review, Title: "Credential in the files",

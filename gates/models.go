@@ -49,7 +49,8 @@ func (s *subject) agentImage() *image.Image {
 	}
 	built, issues := image.Build(src, context, image.Options{})
 	for _, issue := range issues {
-		if issue.Code == image.CodeUnparsed || issue.Code == image.CodeNoFrom {
+		switch issue.Code {
+		case image.CodeUnparsed, image.CodeNoFrom, image.CodeBase, image.CodeStage, image.CodeCircular:
 			s.refuse(dockerfile, issue.Line, "the Dockerfile cannot be followed: "+issue.Message)
 		}
 		s.models.missingSource = s.models.missingSource || issue.Code == image.CodeMissing
@@ -98,7 +99,10 @@ func readScript[T any](s *subject, name string, follow func([]byte) (T, error)) 
 	}
 	facts, err := follow(src)
 	if err != nil {
-		s.shell(name)
+		bad, ok := errors.AsType[*shell.SyntaxError](err)
+		if _, parsed := s.shell(name); parsed && ok && bad.LineEnds {
+			s.refuse(name, bad.Line, "the shell script cannot be parsed: "+bad.Message)
+		}
 		return nil
 	}
 	return &facts
@@ -170,14 +174,39 @@ func (s *subject) prompted() *mentions {
 func (m *mentions) file(name string) bool { return m.named(name) || m.dir(path.Dir(name)) }
 
 // named reports whether the prompt names a file itself: by its base name, or by that without its ending. A plain word
-// is no such name, because the prompt may use it in its own sense.
+// is no such name, because the prompt may use it in its own sense. A number in the name may stand as a placeholder.
 func (m *mentions) named(name string) bool {
 	base := path.Base(name)
+	if m.numbered(base) {
+		return true
+	}
 	stem := strings.TrimSuffix(base, path.Ext(base))
 	if base == strings.ToLower(base) && !peculiar(base) {
 		return m.word("/" + base)
 	}
 	return m.word(base) || len(stem) >= 6 && peculiar(stem) && m.word(stem)
+}
+
+// numbered reports whether the prompt has a name with a placeholder for the number in it: part_<id>.txt, part_{n}.txt,
+// part_*.txt, part_N.txt.
+func (m *mentions) numbered(base string) bool {
+	base = strings.ToLower(base)
+	from := strings.IndexAny(base, "0123456789")
+	if from < 3 {
+		return false
+	}
+	before, after := base[:from], strings.TrimLeft(base[from:], "0123456789")
+	for rest := m.text; ; {
+		_, behind, found := strings.Cut(rest, before)
+		if !found {
+			return false
+		}
+		placeholder, _, ends := strings.Cut(behind[:min(len(behind), 20+len(after))], after)
+		if ends && after != "" && placeholder != "" && (strings.ContainsAny(placeholder[:1], "<{[*#%$?") || len(placeholder) == 1) {
+			return true
+		}
+		rest = behind
+	}
 }
 
 // peculiar reports whether a name cannot be a word of a sentence.

@@ -120,14 +120,15 @@ func suspiciousNames(_ *batch, s *subject) []report.Finding {
 // finding; a repository that the build clones is one of its own.
 func litter(_ *batch, s *subject) []report.Finding {
 	kinds := []struct {
-		code, what string
-		is         func(string) bool
+		code string
+		what func(int) string
+		is   func(string) bool
 	}{
-		{"image-bytecode", "compiled Python file(s)", func(p string) bool {
+		{"image-bytecode", func(n int) string { return plural(n, "compiled Python file") }, func(p string) bool {
 			return strings.HasSuffix(p, ".pyc") || strings.HasSuffix(p, ".pyo") || hasPart(p, "__pycache__")
 		}},
-		{"image-cache", "file(s) of tool caches", inCache},
-		{"image-git", "file(s) of a Git repository", func(p string) bool { return hasPart(p, ".git") && !s.prompted().git() }},
+		{"image-cache", func(n int) string { return plural(n, "file") + " of tool caches" }, inCache},
+		{"image-git", func(n int) string { return plural(n, "file") + " of a Git repository" }, func(p string) bool { return hasPart(p, ".git") && !s.prompted().git() }},
 	}
 	var found []report.Finding
 	for _, k := range kinds {
@@ -140,7 +141,7 @@ func litter(_ *batch, s *subject) []report.Finding {
 			}
 		}
 		if n > 0 {
-			found = append(found, s.finding(k.code, dockerfile, first.Line, fmt.Sprintf("the image gets %d %s, the first being %s", n, k.what, place(first))))
+			found = append(found, s.finding(k.code, dockerfile, first.Line, fmt.Sprintf("the image gets %s, the first being %s", k.what(n), place(first))))
 		}
 	}
 	for _, f := range s.visible() {

@@ -43,12 +43,20 @@ func weakTests(_ *batch, s *subject) []report.Finding {
 	case tests == 0 || strong > 0:
 		return nil
 	case exists > 0:
-		return s.one("existence-only", first.path, first.facts.Tests[0].Line, fmt.Sprintf("all %d assertion(s) only ask whether paths exist", exists+literal))
+		return s.one("existence-only", first.path, first.facts.Tests[0].Line, assertions(exists+literal, "asks only whether a path exists", "ask only whether paths exist"))
 	case literal > 0:
-		return s.one("literal-only", first.path, first.facts.Tests[0].Line, fmt.Sprintf("all %d assertion(s) compare constants with constants", literal))
+		return s.one("literal-only", first.path, first.facts.Tests[0].Line, assertions(literal, "compares constants with constants", "compare constants with constants"))
 	default:
-		return s.one("no-assertions", first.path, first.facts.Tests[0].Line, fmt.Sprintf("none of the %d test(s) can fail on purpose", tests))
+		return s.one("no-assertions", first.path, first.facts.Tests[0].Line, fmt.Sprintf("none of %s can fail on purpose", plural(tests, "test")))
 	}
+}
+
+// assertions says of all assertions what each does.
+func assertions(n int, one, many string) string {
+	if n == 1 {
+		return "the only assertion " + one
+	}
+	return fmt.Sprintf("all %d assertions %s", n, many)
 }
 
 // skipped reports whether a test is left before a place in it is reached, whatever happens.

@@ -35,7 +35,8 @@ func (cmd *gatesStaticCmd) Run(ctx context.Context, env *environ) error {
 	if err != nil {
 		return err
 	}
-	for before := ""; ; {
+	for {
+		before := signature(cmd.Dir)
 		valid, err := cmd.once(env, suites)
 		if !cmd.Watch {
 			if err == nil && !valid {
@@ -46,12 +47,12 @@ func (cmd *gatesStaticCmd) Run(ctx context.Context, env *environ) error {
 		if err != nil {
 			env.say("arena: %s", err)
 		}
-		for before = signature(cmd.Dir); signature(cmd.Dir) == before; {
+		for signature(cmd.Dir) == before {
 			if err := env.Sleep(ctx, time.Second); err != nil {
 				return nil // an interrupt is how watching ends
 			}
 		}
-		env.say("\nchanged, %s", env.Now().Format(time.TimeOnly))
+		env.say("arena: changed at %s, running again", env.Now().Format(time.TimeOnly))
 	}
 }
 
@@ -59,6 +60,9 @@ func (cmd *gatesStaticCmd) Run(ctx context.Context, env *environ) error {
 func (cmd *gatesStaticCmd) suites() (*overlap.Index, error) {
 	var all []overlap.Suite
 	for _, file := range cmd.Suite {
+		if info, err := os.Stat(file); err != nil || info.IsDir() {
+			return nil, usagef("--suite %s: there is no such file; name a suite.jsonl", file)
+		}
 		suite, err := compose.ReadSealedSuite(filepath.Base(file), oneFile{file})
 		if err != nil {
 			return nil, usagef("--suite %s: %w", file, err)
@@ -95,17 +99,10 @@ func (cmd *gatesStaticCmd) once(env *environ, sealed *overlap.Index) (bool, erro
 	if cmd.AnySize {
 		limits.MaxTasks, limits.MaxFiles, limits.MaxTotalBytes = 1_000_000, 10_000_000, 1<<40
 	}
-	tree, err := task.ReadTree(root.FS(), limits)
-	if bad, ok := errors.AsType[*task.TreeError](err); ok {
-		return false, &verdict{code: exitError, text: env.refusal(bad)}
-	}
+	col, problems, err := cmd.packages(root.FS(), limits)
 	if err != nil {
 		return false, err
 	}
-	if abs, err := filepath.Abs(cmd.Dir); err == nil {
-		tree.Name = filepath.Base(abs)
-	}
-	col, problems := task.ReadPackages(tree, "", limits)
 	r := gates.Against(col.Packages, sealed, gates.Options{RequireOracle: cmd.RequireOracle, Defaults: col.Submission.Defaults})
 	r = gates.WithProblems(r, problems)
 	errs, _ := gates.Messages(r, problems)
@@ -113,10 +110,21 @@ func (cmd *gatesStaticCmd) once(env *environ, sealed *overlap.Index) (bool, erro
 	return len(errs) == 0, cmd.print(env, env.Stdout, r, locate, gates.SourceLine(col.Packages))
 }
 
-// refusal says on standard error why a directory cannot be a collection.
-func (env *environ) refusal(err error) string {
-	env.say("arena: %s", err)
-	return err.Error()
+// packages reads the collection. A directory that cannot be one as a whole has
+// no packages and one problem.
+func (cmd *gatesStaticCmd) packages(dir fs.FS, limits task.Limits) (task.Collection, []task.Problem, error) {
+	tree, err := task.ReadTree(dir, limits)
+	if bad, ok := errors.AsType[*task.TreeError](err); ok {
+		return task.Collection{}, []task.Problem{bad.Problem()}, nil
+	}
+	if err != nil {
+		return task.Collection{}, nil, err
+	}
+	if abs, err := filepath.Abs(cmd.Dir); err == nil {
+		tree.Name = filepath.Base(abs)
+	}
+	col, problems := task.ReadPackages(tree, "", limits)
+	return col, problems, nil
 }
 
 func (cmd *gatesStaticCmd) print(env *environ, w io.Writer, r report.Report, locate report.Locator, source func(report.Finding) (string, bool)) error {
@@ -151,18 +159,22 @@ func signature(dir string) string {
 
 // gatesExplainCmd prints what a code means.
 type gatesExplainCmd struct {
-	Code string `arg:"" help:"A code, such as oracle-in-image."`
+	Code string `arg:"" optional:"" help:"A code, such as oracle-in-image; without one, all codes are listed."`
 }
 
-// Run prints the catalogue's entry.
+// Run prints the catalogue's entry, or a line for every entry.
 func (cmd *gatesExplainCmd) Run(env *environ) error {
-	rule, ok := gates.Explain(cmd.Code)
-	if !ok {
-		var codes []string
+	if cmd.Code == "" {
 		for _, r := range gates.Catalogue() {
-			codes = append(codes, r.Code)
+			if _, err := fmt.Fprintf(env.Stdout, "%-8s  %-26s  %s\n", r.Severity, r.Code, r.Title); err != nil {
+				return err
+			}
 		}
-		return usagef("there is no code %q; the codes are %s", cmd.Code, strings.Join(codes, ", "))
+		return nil
+	}
+	rule, ok := gates.Explain(strings.ReplaceAll(strings.ToLower(cmd.Code), "_", "-"))
+	if !ok {
+		return usagef("there is no code %q; arena gates explain lists all of them", cmd.Code)
 	}
 	_, err := fmt.Fprintf(env.Stdout, "%s (%s): %s\n\nWhat it means: %s\n\nWhy it matters: %s\n\nExample: %s\n\nFix: %s\n",
 		rule.Code, rule.Severity, rule.Title, rule.Meaning, rule.Why, rule.Example, rule.Fix)

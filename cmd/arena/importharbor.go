@@ -151,7 +151,7 @@ func (cmd *importHarborCmd) check(r *importReport) error {
 	for _, p := range problems {
 		for i := range r.Tasks {
 			if r.Tasks[i].Name == p.Task {
-				r.Tasks[i].Problems = append(r.Tasks[i].Problems, fmt.Sprintf("%s: %s %s", p.Path, p.Field, p.Message))
+				r.Tasks[i].Problems = append(r.Tasks[i].Problems, p.Path+": "+p.Finding().Message)
 			}
 		}
 	}

@@ -19,6 +19,10 @@ func (b *builder) parse(dockerfile []byte) bool {
 		b.limit(1, "the Dockerfile has %d bytes; at most %d are read", len(dockerfile), maxDockerfile)
 		return false
 	}
+	if bytes.HasPrefix(dockerfile, []byte("\xff\xfe")) || bytes.HasPrefix(dockerfile, []byte("\xfe\xff")) {
+		b.issue(CodeUnparsed, 1, "the file is UTF-16; save it as UTF-8")
+		return false
+	}
 	b.lines = strings.Split(string(bytes.TrimPrefix(dockerfile, []byte("\xef\xbb\xbf"))), "\n")
 	for i, l := range b.lines {
 		if len(l) >= bufio.MaxScanTokenSize-1 {

@@ -43,6 +43,25 @@ func Headline(s Summary) string {
 	return fmt.Sprintf("%s (%d clean, %d to review, %d without a working reference solution)", line, s.Clean, s.Review, s.NeedsControls)
 }
 
+// refusal says in one sentence that the report makes a collection invalid; it is empty when nothing does.
+func refusal(r Report) string {
+	errors, blocks := 0, r.Summary.Blocked
+	for _, p := range r.Problems {
+		if p.Severity == Error {
+			errors++
+		}
+	}
+	switch {
+	case errors == 0 && blocks == 0:
+		return ""
+	case blocks == 0:
+		return "The collection would be refused: " + count(errors, "structural error") + "."
+	case errors == 0:
+		return "The collection would be refused: " + count(blocks, "blocked task") + "."
+	}
+	return fmt.Sprintf("The collection would be refused: %s and %s.", count(errors, "structural error"), count(blocks, "blocked task"))
+}
+
 // count writes a number with its noun: "1 task", "2 tasks".
 func count(n int, noun string) string {
 	if n == 1 {

@@ -12,6 +12,9 @@ import (
 func Markdown(w io.Writer, r Report, locate Locator) error {
 	out := sticky{w: w}
 	out.printf("## Static gates (%s)\n\n%s\n", mdText(r.GateSet), mdText(Headline(r.Summary)))
+	if text := refusal(r); text != "" {
+		out.printf("\n**%s**\n", mdText(text))
+	}
 	list := r.all()
 	for i, f := range list {
 		if i == 0 || f.Task != list[i-1].Task {

@@ -20,7 +20,7 @@ type TextOptions struct {
 const snippetWidth = 100
 
 // Text writes the report for a person at a terminal: findings grouped by task, each with its place, a snippet with a
-// caret and the fix, and the summary last.
+// caret and the fix; then whether the collection would be refused, and the summary last.
 func Text(w io.Writer, r Report, o TextOptions) error {
 	t := textWriter{sticky: sticky{w: w}, TextOptions: o}
 	list := r.all()
@@ -35,6 +35,9 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 	}
 	if len(r.CreditWarnings) > 0 {
 		t.printf("\n")
+	}
+	if text := refusal(r); text != "" {
+		t.printf("%s\n", t.paint(Error, text))
 	}
 	t.printf("%s\n%s\n", Headline(r.Summary), t.dim(visible(fmt.Sprintf("%s %s, policy %s", r.GateSet, r.Version, r.PolicyDigest))))
 	if t.err != nil {

@@ -77,12 +77,35 @@ func (c Command) testPaths() []Word {
 	return out
 }
 
+// textOptions lists the options of a text tool that take a value.
+func textOptions(name string) []string {
+	switch name {
+	case "head", "tail":
+		return []string{"-n", "-c", "-s"}
+	case "sort":
+		return []string{"-k", "-t", "-o", "-S", "-T"}
+	case "uniq":
+		return []string{"-f", "-s", "-w"}
+	case "paste", "cut":
+		return []string{"-d", "-f", "-c", "-b"}
+	case "od", "hexdump", "xxd":
+		return []string{"-A", "-j", "-N", "-n", "-s", "-t", "-l", "-e", "-c", "-w"}
+	case "base64", "nl", "strings", "cmp":
+		return []string{"-w", "-n", "-s", "-b", "-v"}
+	case "stat":
+		return []string{"-c", "-f"}
+	case "column":
+		return []string{"-s", "-c", "-o"}
+	}
+	return nil
+}
+
 // readOperands returns the operands that a text tool reads; it is false for other commands.
 func (c Command) readOperands() ([]Word, bool) {
 	switch c.Name {
 	case "cat", "head", "tail", "less", "more", "sort", "uniq", "wc", "diff", "cmp", "comm", "paste", "od", "xxd", "hexdump", "base64", "strings", "file", "stat", "ls",
 		"md5sum", "sha1sum", "sha256sum", "sha512sum", "gunzip", "zcat", "tac", "nl", "column":
-		return c.operands("-n", "-c", "-k", "-t", "-w", "-s"), true
+		return c.operands(textOptions(c.Name)...), true
 	case "grep", "egrep", "fgrep", "rg", "awk", "gawk", "mawk", "jq", "yq", "sed":
 		takesValue := []string{"-e", "-f", "-m", "-A", "-B", "-C", "--arg"}
 		if strings.HasSuffix(c.Name, "awk") {

@@ -63,6 +63,7 @@ var ErrNotShell = errors.New("not a shell script")
 type SyntaxError struct {
 	Line, Column int    // both start at 1
 	Message      string // what the parser expected
+	LineEnds     bool   // lines end with CR LF, and that is all that is wrong
 }
 
 // Error says where the script cannot be parsed, and why.
@@ -123,7 +124,9 @@ func parse(script []byte, first int) (*syntax.File, *text, error) {
 		return nil, nil, &SyntaxError{Line: first, Column: 1, Message: fmt.Sprintf("the script has %d bytes; at most %d are read", len(script), MaxBytes)}
 	}
 	script = bytes.TrimPrefix(script, []byte("\xef\xbb\xbf"))
-	script = bytes.ReplaceAll(script, []byte("\r\n"), []byte("\n"))
+	if bytes.Contains(script, []byte("\r\n")) {
+		return parseCRLF(script, first)
+	}
 	t := newText(string(script), first)
 	lang := syntax.LangBash
 	if line := shebang(t.src); line != "" {
@@ -145,6 +148,25 @@ func parse(script []byte, first int) (*syntax.File, *text, error) {
 	file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(t.src), "")
 	if err != nil {
 		return nil, nil, syntaxError(err, t)
+	}
+	return file, t, nil
+}
+
+// parseCRLF parses a script whose lines end with CR LF. The shell takes the CR for
+// part of a word, so that it refuses all but simple commands: "then\r" is no then.
+func parseCRLF(script []byte, first int) (*syntax.File, *text, error) {
+	file, t, err := parse(bytes.ReplaceAll(script, []byte("\r\n"), []byte("\n")), first)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept := bytes.ReplaceAll(script, []byte("\r\n"), []byte("\x7f\n"))
+	if bytes.HasPrefix(kept, []byte("#!")) {
+		kept = bytes.Replace(kept, []byte("\x7f\n"), []byte("\n"), 1)
+	}
+	_, _, err = parse(kept, first)
+	if bad, ok := errors.AsType[*SyntaxError](err); ok {
+		bad.Message, bad.LineEnds = bad.Message+" (the lines end with CR LF; save the file with LF)", true
+		return nil, nil, bad
 	}
 	return file, t, nil
 }

@@ -178,7 +178,7 @@ func (in *interp) isSafe(c Command) bool {
 	case "", "tee", "sleep", "date", "whoami", "hostname", "uname", "sync", "clear", "tput", "seq", "dirname", "basename":
 		return true
 	case "cat", "head", "tail", "sort", "uniq", "wc", "tr", "cut", "ts", "fold", "nl", "tac", "rev", "column":
-		return len(c.operands("-n", "-c", "-d", "-f", "-k", "-t")) == 0 || c.Name == "tr"
+		return len(c.operands(textOptions(c.Name)...)) == 0 || c.Name == "tr"
 	}
 	return false
 }

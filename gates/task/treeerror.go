@@ -3,6 +3,9 @@ package task
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/posttrainarena/arena/gates/report"
 )
 
 // The reasons for which a tree is refused. Test for them with errors.Is; the concrete error is a [*TreeError].
@@ -33,6 +36,15 @@ func (e *TreeError) Error() string {
 		return fmt.Sprintf("list files: %q: %v", e.Path, e.Reason)
 	}
 	return fmt.Sprintf("list files: %q: %v (%s)", e.Path, e.Reason, e.Detail)
+}
+
+// Problem is the error as a structural problem of the collection.
+func (e *TreeError) Problem() Problem {
+	message, fix, _ := strings.Cut(e.Reason.Error(), "; ")
+	if e.Detail != "" {
+		message += " (" + e.Detail + ")"
+	}
+	return Problem{Severity: report.Error, Code: "unsafe-path", Path: e.Path, Message: message, Fix: fix}
 }
 
 // Unwrap returns the reason.
