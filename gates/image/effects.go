@@ -84,7 +84,14 @@ func (b *builder) targets(s *stage, w shell.Word, line int) []string {
 func (b *builder) write(s *stage, c shell.Command, e shell.Effect, to string) {
 	old, exists := s.tree.files[to]
 	if e.Keep && exists {
-		if e.Data.Text != "" {
+		text, known := s.text(to)
+		switch {
+		case e.Data.Text == "":
+		case known && e.Data.Known && len(text)+len(e.Data.Text) <= maxText:
+			grown := *old
+			grown.Modified = old.Source != ""
+			b.place(s, b.changed(c, inline(grown, text+e.Data.Text)))
+		default:
 			b.modify(s, c, old.Target)
 		}
 		return
@@ -105,12 +112,17 @@ func (b *builder) modify(s *stage, c shell.Command, target string) {
 		return
 	}
 	changed := *f
-	changed.Line, changed.Via, changed.Modified, changed.Size = c.Line, ViaRun, true, -1
-	changed.content = nil
-	if f.layer == b.layer {
-		changed.Line, changed.Via = f.Line, f.Via
+	changed.Modified, changed.Size, changed.content = true, -1, nil
+	b.place(s, b.changed(c, changed))
+}
+
+// changed is a file after a command changed it. A file that the same layer made
+// keeps the place where it came from.
+func (b *builder) changed(c shell.Command, f Placed) Placed {
+	if f.layer != b.layer {
+		f.Line, f.Via = c.Line, ViaRun
 	}
-	b.place(s, changed)
+	return f
 }
 
 // remove takes files away, unless a condition decides whether it happens.

@@ -81,8 +81,8 @@ type Placed struct {
 	// Guard is the undecided condition around the command that placed the file,
 	// "" if it is placed in every build.
 	Guard string
-	// Modified says that a later command changed the content in a way that is
-	// not known; Source then tells what it was.
+	// Modified says that a later command changed the content, mostly in a way
+	// that is not known; Source then tells what it was.
 	Modified bool
 	// Removed says that a later instruction removed or replaced the file: it is
 	// not visible in the container, but still in a layer of the image.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -50,7 +51,7 @@ func (in *interp) enterLoop() (rounds int, leave func()) {
 }
 
 // whileClause runs the body until the condition fails. A loop that is still
-// running after the last round is taken to end.
+// running after the last round is taken to end, with its counts at any value.
 func (in *interp) whileClause(cmd *syntax.WhileClause, states []*state) []*state {
 	rounds, leave := in.enterLoop()
 	defer leave()
@@ -67,6 +68,7 @@ func (in *interp) whileClause(cmd *syntax.WhileClause, states []*state) []*state
 		}
 		out = append(out, failed...)
 		if round == rounds {
+			forgetCounts(ok, cmd.Do)
 			out = append(out, ok...)
 			break
 		}
@@ -178,11 +180,13 @@ func (in *interp) openLoop(cmd *syntax.ForClause, states []*state, round func(*s
 	g := in.guardOf(cmd, cmd.Loop)
 	var out []*state
 	for i := 0; i <= rounds && len(states) > 0 && !in.exhausted(); i++ {
+		if i == rounds {
+			forgetCounts(states, cmd.Do)
+			out = append(out, states...)
+			break
+		}
 		for _, st := range states {
 			out = append(out, st.clone())
-		}
-		if i == rounds {
-			break
 		}
 		for _, st := range states {
 			round(st)
@@ -196,19 +200,71 @@ func (in *interp) openLoop(cmd *syntax.ForClause, states []*state, round func(*s
 	return in.merge(out)
 }
 
+// forgetCounts makes the variables unknown that the body of a loop counts or
+// collects with: those that get a new value from their old one.
+func forgetCounts(states []*state, body []*syntax.Stmt) {
+	if len(states) == 0 {
+		return
+	}
+	counts := map[string]bool{}
+	for _, s := range body {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.Assign:
+				if n.Name != nil && (n.Append || n.Value != nil && mentionsVariable(n.Value, n.Name.Value)) {
+					counts[n.Name.Value] = true
+				}
+			case *syntax.ArithmCmd, *syntax.LetClause:
+				for _, name := range namesIn(n) {
+					counts[name] = true
+				}
+			}
+			return true
+		})
+	}
+	for _, st := range states {
+		for name := range counts {
+			if _, set := st.vars.get(name); set {
+				st.set(name, unknown("$"+name))
+			}
+		}
+	}
+}
+
+// mentionsVariable says whether a word uses a variable, also inside arithmetic.
+func mentionsVariable(w *syntax.Word, name string) bool {
+	found := false
+	syntax.Walk(w, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ParamExp:
+			found = found || n.Param != nil && n.Param.Value == name
+		case *syntax.ArithmExp:
+			found = found || slices.Contains(namesIn(n), name)
+		}
+		return !found
+	})
+	return found
+}
+
+// namesIn lists the words of arithmetic that can be variables.
+func namesIn(x syntax.Node) []string {
+	var names []string
+	syntax.Walk(x, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
+			names = append(names, w.Lit())
+		}
+		return true
+	})
+	return names
+}
+
 // assignedIn lists the variables that the header of a C-style loop changes.
 func assignedIn(loop *syntax.CStyleLoop) []string {
 	var names []string
 	for _, x := range []syntax.ArithmExpr{loop.Init, loop.Cond, loop.Post} {
-		if x == nil {
-			continue
+		if x != nil {
+			names = append(names, namesIn(x)...)
 		}
-		syntax.Walk(x, func(n syntax.Node) bool {
-			if w, ok := n.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
-				names = append(names, w.Lit())
-			}
-			return true
-		})
 	}
 	return names
 }

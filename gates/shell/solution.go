@@ -161,6 +161,7 @@ func readings(commands []Command) []Reading {
 			}
 		}
 		_, known := c.readOperands() // patterns among the arguments of a text tool are no paths
+		known = known || c.Name == "echo" || c.Name == "printf"
 		for _, a := range c.Args {
 			if kind := readingKind(a.Text, false); kind == ReadsVerifierDir && !c.isIdle() && !known {
 				add(Reading{Path: a.Text, Kind: kind, Line: c.Line})

@@ -143,6 +143,10 @@ func (c *collector) bindNode(n pysyntax.Node, s *scope) {
 		}
 	case *pysyntax.Import, *pysyntax.ImportFrom:
 		c.bindImport(n, s)
+	case *pysyntax.Global:
+		for _, name := range n.Names {
+			c.module.names[name] = append(c.module.names[name], binding{})
+		}
 	}
 }
 

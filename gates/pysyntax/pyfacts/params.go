@@ -106,7 +106,8 @@ func passed(f *function, name string, call *pysyntax.Call) pysyntax.Expr {
 }
 
 // parametrized looks for @pytest.mark.parametrize with the given name and
-// returns the items it lists and where the name stands in each.
+// returns the items it lists and where the name stands in each. Indirect ones
+// go to fixtures instead.
 func (c *collector) parametrized(f *function, name string, depth int) (items []item, pick []int, ok bool) {
 	decorators := f.def.Decorators
 	if f.class != nil {
@@ -114,7 +115,7 @@ func (c *collector) parametrized(f *function, name string, depth int) (items []i
 	}
 	for _, d := range decorators {
 		call, isCall := d.(*pysyntax.Call)
-		if !isCall || c.dotted(call.Func, f.scope) != "pytest.mark.parametrize" {
+		if !isCall || c.dotted(call.Func, f.scope) != "pytest.mark.parametrize" || argument(call, -1, "indirect") != nil {
 			continue
 		}
 		names := c.parameterNames(argument(call, 0, "argnames"), f.scope)
