@@ -7,6 +7,7 @@ type gatesCmd struct {
 	Static    gatesStaticCmd    `cmd:"" help:"Run the static gates on a directory of this machine; needs no server."`
 	Explain   gatesExplainCmd   `cmd:"" help:"Say what a finding's code means and how to fix it."`
 	Plan      gatesPlanCmd      `cmd:"" help:"Write what the dynamic gates of a collection take to run."`
+	Run       gatesRunCmd       `cmd:"" help:"Run the controls of a plan, or of a directory, on the container engine of this machine."`
 	Collect   gatesCollectCmd   `cmd:"" help:"Make results of what running a plan left in its jobs directories; needs no server."`
 	Attach    gatesAttachCmd    `cmd:"" help:"Have results judged and keep the verdict; editors only."`
 	Get       gatesGetCmd       `cmd:"" help:"Show what the static gates found in a collection, and the verdict of the dynamic ones."`

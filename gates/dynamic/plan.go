@@ -176,6 +176,17 @@ func (p Plan) digest() string {
 // Intact reports whether the plan is what its digest says.
 func (p Plan) Intact() bool { return p.SchemaVersion == SchemaVersion && p.Digest == p.digest() }
 
+// ControlsOnly is the plan without the attempts of the base model: what a machine without the model can run and judge.
+// It has a digest of its own.
+func (p Plan) ControlsOnly() Plan {
+	tasks := make([]Task, len(p.Tasks))
+	for i, t := range p.Tasks {
+		tasks[i] = t.Task
+	}
+	p.Options.BandAttempts = 0
+	return New(p.Target, p.Options, p.Harness, tasks)
+}
+
 // Steps is the number of steps of all tasks.
 func (p Plan) Steps() int {
 	n := 0

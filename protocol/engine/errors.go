@@ -93,6 +93,8 @@ func buildFailure(message string, code int, log string) error {
 		for _, sign := range []string{
 			"no space left on device", "dial tcp", "i/o timeout", "TLS handshake", "Client.Timeout", "connection reset", "toomanyrequests",
 			"server misbehaving", "unexpected EOF", "cannot allocate memory", "input/output error", "error creating overlay mount", "OCI runtime",
+			// Somebody removed an image that this build found in the cache.
+			"failed to get digest", "layer does not exist", "unknown parent image",
 		} {
 			if strings.Contains(message, sign) {
 				return &Fault{Doing: "build image", Err: errors.New(message)}
