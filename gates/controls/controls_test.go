@@ -391,7 +391,7 @@ func TestAnInterruptLeavesNothingHalf(t *testing.T) {
 	f, dir := newFake(), t.TempDir()
 	f.images["image-of-somebody-else"] = map[string]string{"theirs": "yes"}
 	// What a killed run left: a container with our label and a trial that was being written.
-	f.containers["left"] = &box{labels: map[string]string{Label: label(dir)}}
+	f.containers["left"] = &box{labels: map[string]string{Label: LabelOf(dir)}}
 	if err := os.MkdirAll(filepath.Join(dir, "oracle/a/rerun-01/2026-01-01__00-00-00/.partial-a__1"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func Run(ctx context.Context, cfg Config, p dynamic.Plan, packages []task.Packag
 		return err
 	}
 	defer unlock()
-	r := &run{cfg: cfg, jobs: jobs, label: label(cfg.Jobs), stamp: cfg.Now().Format(stamped)}
+	r := &run{cfg: cfg, jobs: jobs, label: LabelOf(cfg.Jobs), stamp: cfg.Now().Format(stamped)}
 	if err := cfg.Engine.Clean(ctx, Label+"="+r.label); err != nil {
 		return fmt.Errorf("remove what an earlier run left: %w", err)
 	}
@@ -106,8 +106,8 @@ func Check(p dynamic.Plan, packages []task.Package) error {
 	return nil
 }
 
-// label is the value of the label of a jobs directory, which is named by an absolute path.
-func label(dir string) string {
+// LabelOf is the value of the label of a jobs directory, which is named by an absolute path.
+func LabelOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:8])
 }
