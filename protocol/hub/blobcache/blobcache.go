@@ -74,7 +74,7 @@ type Cache struct {
 	now  func() time.Time
 
 	mu   sync.Mutex
-	used int64 // bytes of all bodies, as far as known
+	used int64 // bytes of all bodies, at least; counted anew before any is dropped
 }
 
 // Open opens the cache in a directory, which is made if missing, and removes what
@@ -192,10 +192,13 @@ func (c *Cache) Put(k Key, body io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := c.root.Mkdir(filepath.Dir(name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("cache a file: %w", err)
-	}
 	part, f, err := c.create(name)
+	if errors.Is(err, fs.ErrNotExist) { // the first of its folder
+		if err := c.root.Mkdir(filepath.Dir(name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("cache a file: %w", err)
+		}
+		part, f, err = c.create(name)
+	}
 	if err != nil {
 		return fmt.Errorf("cache a file: %w", err)
 	}
@@ -215,14 +218,11 @@ func (c *Cache) Put(k Key, body io.Reader) (err error) {
 	if hex.EncodeToString(h.Sum(nil)) != want {
 		return ErrContent
 	}
-	had := c.Has(k)
 	if err := c.root.Rename(part, name); err != nil {
 		return fmt.Errorf("cache a file: %w", err)
 	}
 	c.touch(name)
-	if !had {
-		c.grow(k.Size)
-	}
+	c.grow(k.Size)
 	return nil
 }
 
