@@ -157,11 +157,11 @@ func (h *HuggingFace) admit(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// Refill begins a new window of every rate limit.
-func (h *HuggingFace) Refill() {
+// Lift takes away every rate limit. Requests may be under way.
+func (h *HuggingFace) Lift() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	clear(h.used)
+	clear(h.Quota)
 }
 
 // hubError is a refusal in the hub's form (H2, H3).
