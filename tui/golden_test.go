@@ -53,6 +53,7 @@ func moments() []stop {
 		{name: "log-search", keys: []string{"2", "g", "j", "l", "/", "loss", "enter", "N"}},
 		{name: "log-typing", keys: []string{"2", "g", "j", "l", "/", "los"}, after: []string{"esc"}},
 		{name: "log-error", keys: []string{"2", "g", "j", "l", "E"}},
+		{name: "log-failures", keys: []string{"2", "g", "j", "l", "F", "F"}, after: []string{"esc"}},
 		{name: "attempt-checks", keys: []string{"2", "g", "j", "j", "j", "j", "j", "t", "j", "enter", "tab"}},
 		{name: "review-tasks", keys: []string{"3", "g", "enter", "f"}},
 		{name: "review-history", keys: []string{"3", "g", "enter", "shift+tab"}},

@@ -102,6 +102,7 @@ const (
 	Save        Intent = "save"
 	Pager       Intent = "pager"
 	SelectRows  Intent = "select-rows"
+	Levels      Intent = "levels"
 
 	Accept    Intent = "accept"
 	Reject    Intent = "reject"
@@ -288,6 +289,8 @@ func logKeys(row rowFunc, argument argumentFunc) []Binding {
 		row(OnLog, "N", PrevMatch, "", "Previous match"),
 		row(OnLog, "e", NextError, "next failure", "Next failure"),
 		row(OnLog, "E", PrevError, "", "Previous failure"),
+		row(OnLog, "F", Levels, "level", "Which lines: all, warnings and failures, failures only"),
+		row(OnLog, "enter", Choose, "", "From a line among failures to the same line among all"),
 		row(OnLog, "]", NextChapter, "next stage", "Next stage"),
 		row(OnLog, "[", PrevChapter, "", "Previous stage"),
 		row(OnLog, "w", Wrap, "wrap", "Wrap long lines, or cut them"),

@@ -161,6 +161,8 @@ func classify(text string) logview.Kind {
 		return logview.Pass
 	case strings.HasPrefix(text, "[ERR]"), strings.HasPrefix(text, "Traceback"), strings.Contains(text, "_FAILED"), strings.Contains(text, "CUDA out of memory"), errorLine(text), exitLine(text):
 		return logview.Failure
+	case strings.HasPrefix(text, "[WARN"), strings.HasPrefix(text, "WARNING"), strings.Contains(text, "Warning: "):
+		return logview.Warning
 	default:
 		return logview.Plain
 	}

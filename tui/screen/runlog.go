@@ -193,6 +193,7 @@ func (s *logScreen) move(i Intent) (tea.Cmd, bool) {
 		Up: s.log.Up, Down: s.log.Down, PageUp: s.log.PageUp, PageDown: s.log.PageDown, HalfUp: s.log.HalfUp, HalfDown: s.log.HalfDown,
 		Top: s.log.Home, Bottom: s.log.End, FollowEnd: s.log.ToggleFollow, Wrap: s.log.ToggleWrap, Times: s.log.CycleTimes,
 		NextMatch: s.log.NextMatch, PrevMatch: s.log.PrevMatch, NextError: s.log.NextFailure, PrevError: s.log.PrevFailure,
+		Levels: s.log.CycleLevel, Choose: s.context,
 		NextChapter: s.log.NextChapter, PrevChapter: s.log.PrevChapter,
 		Left:       func() tea.Cmd { s.log.Left(); return nil },
 		Right:      func() tea.Cmd { s.log.Right(); return nil },
@@ -205,11 +206,21 @@ func (s *logScreen) move(i Intent) (tea.Cmd, bool) {
 	return move(), true
 }
 
+// context goes from a line among failures to the same line among all.
+func (s *logScreen) context() tea.Cmd {
+	if n := s.log.State().Cursor; n != 0 && s.log.Level() != logview.AllLines {
+		return s.log.GotoLine(n)
+	}
+	return nil
+}
+
 // back ends a search, a selection or what was found before it leaves.
 func (s *logScreen) back() tea.Cmd {
 	switch {
 	case s.log.Stop(), s.log.ClearSelection():
 		return nil
+	case s.log.Level() != logview.AllLines:
+		return s.log.SetLevel(logview.AllLines)
 	case s.log.Query() != "":
 		s.log.ClearSearch()
 		return nil

@@ -128,6 +128,7 @@ type Model struct {
 	failed   error // why the last request failed; nothing is asked until somebody acts
 	scan     *scan
 	search   *search
+	sieve    *sieve // nil while all lines are shown
 	notice   string // what the last action found, until the next
 	stepping bool   // a Step is under way
 }
@@ -275,6 +276,10 @@ func (m Model) State() State {
 	}
 	if !m.following {
 		s.New = m.total - m.pausedAt
+	}
+	if m.sieve != nil {
+		s.Cursor, s.Searching = m.sieve.cursor, s.Searching || m.sieve.request != 0
+		return s
 	}
 	if m.cursor != 0 {
 		s.First, s.Last = m.top.line, m.bottom().line

@@ -34,6 +34,9 @@ func (m *Model) HalfDown() tea.Cmd { return m.Scroll(max(m.body()/2, 1)) }
 
 // Home goes to the first line, of the chapter when only one is shown.
 func (m *Model) Home() tea.Cmd {
+	if m.sieve != nil {
+		return m.sieveEnds(false)
+	}
 	if m.only >= 0 {
 		return m.toChapter(m.only)
 	}
@@ -43,6 +46,9 @@ func (m *Model) Home() tea.Cmd {
 // End goes to the last line and follows the log. When only one chapter is shown
 // and it is not the last, it goes to the chapter's last line.
 func (m *Model) End() tea.Cmd {
+	if m.sieve != nil {
+		return m.sieveEnds(true)
+	}
 	m.act()
 	if m.only >= 0 && m.only+1 < len(m.chapters) {
 		return m.toChapterEnd()
@@ -56,7 +62,9 @@ func (m *Model) ToggleFollow() tea.Cmd {
 	if !m.following {
 		return m.End()
 	}
-	m.act()
+	if m.sieve == nil {
+		m.act()
+	}
 	m.pause()
 	return m.fetch()
 }
@@ -75,6 +83,9 @@ func (m *Model) sideways(d int) {
 
 // Click puts the cursor on the line that is drawn in a row of the pane.
 func (m *Model) Click(row int) tea.Cmd {
+	if m.sieve != nil {
+		return m.sieveClick(row)
+	}
 	if m.cursor == 0 || row < 0 || row >= m.body() {
 		return nil
 	}
@@ -121,6 +132,9 @@ func (m *Model) show(n int64) {
 
 // moveBy moves the cursor by lines.
 func (m *Model) moveBy(d int64) tea.Cmd {
+	if m.sieve != nil {
+		return m.sieveMove(int(d), false)
+	}
 	m.act()
 	if m.cursor == 0 || d > 0 && m.resume() {
 		return m.fetch()
@@ -134,6 +148,9 @@ func (m *Model) moveBy(d int64) tea.Cmd {
 // Scroll scrolls by rows, as a mouse wheel does; the cursor stays in view. Down at
 // the end of the log it follows again.
 func (m *Model) Scroll(rows int) tea.Cmd {
+	if m.sieve != nil {
+		return m.sieveMove(rows, true)
+	}
 	m.act()
 	if m.cursor == 0 || rows > 0 && m.resume() {
 		return m.fetch()
@@ -181,10 +198,10 @@ func (m *Model) pause() {
 	}
 }
 
-// act notes that somebody did something: old news is cleared, and what failed may
-// be tried again.
+// act notes that somebody did something among all lines: old news is cleared, what
+// failed may be tried again, and a sieve is taken out.
 func (m *Model) act() {
-	m.failed, m.notice = nil, ""
+	m.failed, m.notice, m.sieve = nil, "", nil
 	m.stopScan()
 }
 
@@ -243,6 +260,9 @@ func (m *Model) lastTop() place {
 // settle brings cursor and top back to lines that there are, after the window or
 // the size has changed.
 func (m *Model) settle() {
+	if m.sieve != nil {
+		m.sieveSettle()
+	}
 	if m.win.empty() {
 		m.cursor, m.top = 0, place{}
 		return

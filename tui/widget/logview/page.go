@@ -66,6 +66,9 @@ func (m *Model) take(p Page) tea.Cmd {
 	if m.scan != nil && p.Request != 0 && p.Request == m.scan.request {
 		return m.scanned(lines, p.Err)
 	}
+	if m.sieve != nil && p.Request != 0 && p.Request == m.sieve.request {
+		return m.sievedPage(lines, p.Err)
+	}
 	asked := p.Request != 0 && p.Request == m.waiting
 	first, last := m.win.first, m.win.last()
 	if asked {

@@ -53,10 +53,13 @@ func (m *Model) ClearSearch() {
 	m.search = nil
 }
 
-// Stop ends a search that is under way and reports whether there was one.
+// Stop ends a search or a sieve's reading that is under way and reports whether there was one.
 func (m *Model) Stop() bool {
 	was := m.scan != nil
 	m.stopScan()
+	if s := m.sieve; s != nil && (s.request != 0 || m.wants() != 0) {
+		was, s.stopped, s.request = true, true, 0
+	}
 	return was
 }
 
@@ -134,6 +137,9 @@ func (m *Model) busy() bool {
 	if m.scan != nil && m.scan.request == 0 {
 		return true
 	}
+	if m.wants() != 0 {
+		return true
+	}
 	return m.search != nil && !m.win.empty() && (m.search.from > m.win.first || m.search.to <= m.win.last())
 }
 
@@ -141,6 +147,9 @@ func (m *Model) busy() bool {
 func (m *Model) work() tea.Cmd {
 	if m.scan != nil && m.scan.request == 0 {
 		return tea.Batch(m.scanStep(), m.goOn())
+	}
+	if m.wants() != 0 {
+		return tea.Batch(m.sieveStep(), m.goOn())
 	}
 	m.count(stepCost)
 	return m.goOn()

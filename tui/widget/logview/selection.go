@@ -7,6 +7,9 @@ import (
 // ToggleSelection starts a selection at the cursor, which then extends it, or ends
 // the selection.
 func (m *Model) ToggleSelection() {
+	if m.sieve != nil {
+		return // what lies between its lines would be selected unseen
+	}
 	if m.anchor != 0 {
 		m.anchor = 0
 		return
@@ -26,7 +29,7 @@ func (m *Model) ClearSelection() bool {
 // the line under the cursor when nothing is selected; 0 when there are no lines.
 func (m *Model) Selection() (first, last int64) {
 	if m.anchor == 0 {
-		return m.cursor, m.cursor
+		return m.current(), m.current()
 	}
 	return min(m.anchor, m.cursor), max(m.anchor, m.cursor)
 }
@@ -35,6 +38,13 @@ func (m *Model) Selection() (first, last int64) {
 // controls, and whether it is all of them: lines that are not loaded and the rest
 // of long ones are missing. An owner that needs those reads them by Selection.
 func (m *Model) SelectedText() (text string, complete bool) {
+	if m.sieve != nil {
+		e, ok := m.sieve.at()
+		if !ok {
+			return "", true
+		}
+		return e.text + "\n", !e.cut
+	}
 	first, last := m.Selection()
 	return m.text(first, last)
 }

@@ -64,6 +64,11 @@ func (m *Model) parts() (parts []part) {
 	if m.skipped > 0 {
 		add(true, "skipped %s", counted(m.skipped, "line"))
 	}
+	if m.sieve != nil {
+		m.sieveSays(add)
+		m.addView(add)
+		return parts
+	}
 	if i := m.chapterOf(m.cursor); i >= 0 {
 		only := ""
 		if m.only == i {

@@ -82,7 +82,12 @@ func (m *Model) drawBody(b *strings.Builder) {
 		}
 		drawn++
 	}
-	if m.win.empty() {
+	if m.sieve != nil {
+		for _, row := range m.sieveRows() {
+			newline()
+			b.WriteString(row)
+		}
+	} else if m.win.empty() {
 		newline()
 		b.WriteString(m.inks.status.Paint(celltext.Fit("  "+m.emptiness(), m.width)))
 	} else {
@@ -147,7 +152,7 @@ func (m *Model) ink(n int64, e *entry) celltext.Ink {
 	switch {
 	case m.selected(n):
 		return m.inks.selected
-	case n == m.cursor:
+	case n == m.current():
 		return m.inks.cursor
 	case e.kind == Plain && m.starts(n):
 		return m.inks.chapter
@@ -163,7 +168,7 @@ func (m *Model) lead(n int64, e *entry, ink celltext.Ink, first bool) string {
 	if m.marginWidth() > 0 {
 		mark := " "
 		switch {
-		case n == m.cursor:
+		case n == m.current():
 			mark = m.glyphs.cursor
 		case m.selected(n):
 			mark = m.glyphs.selected
