@@ -345,3 +345,10 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_by_expiry ON sessions (expires);
+
+CREATE TABLE claims (
+  run        TEXT    PRIMARY KEY REFERENCES results (run),
+  claimed_by TEXT    NOT NULL CHECK (claimed_by <> ''),
+  claimed    INTEGER NOT NULL,
+  expires    INTEGER NOT NULL CHECK (expires >= claimed) -- equal when it was given up
+) STRICT;

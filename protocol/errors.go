@@ -191,6 +191,7 @@ var (
 	ErrNotScored     = &Error{Kind: KindConflict, Code: "not-scored", Detail: "The run is not scored, so there is nothing to collect."}
 	ErrEvidence      = &Error{Kind: KindInvalid, Code: "evidence", Detail: "The run's evidence does not support its report."}
 	ErrReviewed      = &Error{Kind: KindConflict, Code: "already-reviewed", Detail: "This result has been reviewed. Reviews are immutable."}
+	ErrClaimed       = &Error{Kind: KindConflict, Code: "claimed", Detail: "Another editor is reviewing this result. The claim ends by itself; try again then."}
 	ErrPlanChanged   = &Error{Kind: KindConflict, Code: "plan-changed", Detail: "The results were made for another plan. Plan again and rerun what differs."}
 	ErrIllegalMove   = &Error{Kind: KindConflict, Code: "illegal-move", Detail: "The run's state does not allow this."}
 	ErrDailyLimit    = &Error{Kind: KindRateLimited, Code: "daily-limit", Detail: "This collection has a counted run on this challenge in the last 24 hours."}

@@ -108,6 +108,7 @@ type Result struct {
 	CollectedAt         time.Time
 	ReviewedBy          string
 	ReviewedAt          *time.Time
+	Claim               *Claim // the newest; nil when nobody ever claimed it
 }
 
 // The length of a review note, in characters.
@@ -133,10 +134,54 @@ func (r Result) Review(d Review, by string, at time.Time) (Result, error) {
 	if r.Verification != Pending {
 		return r, ErrReviewed.Detailf("%s reviewed this result before (%s). Reviews are immutable.", r.ReviewedBy, r.Verification)
 	}
+	if err := r.Claim.admits(by, at); err != nil {
+		return r, err
+	}
 	r.Verification = Rejected
 	if d.Accepted {
 		r.Verification = Valid
 	}
 	r.VerificationNote, r.ReviewedBy, r.ReviewedAt = note, by, &at
+	return r, nil
+}
+
+// ClaimFor is how long a claim holds unless it is renewed or given up.
+const ClaimFor = 15 * time.Minute
+
+// Claim says that an editor looks at a pending result, so that no other does at the
+// same time. It ends by itself: an editor who walks away stops nobody for long.
+type Claim struct {
+	By        string
+	At        time.Time
+	ExpiresAt time.Time // equal to At when it was given up
+}
+
+// Holds reports whether somebody has the claim at a time. Nil never holds.
+func (c *Claim) Holds(at time.Time) bool { return c != nil && at.Before(c.ExpiresAt) }
+
+// admits refuses everybody but the claim's owner while it holds.
+func (c *Claim) admits(by string, at time.Time) error {
+	if !c.Holds(at) || c.By == by {
+		return nil
+	}
+	return ErrClaimed.Detailf("%s is reviewing this result since %s. The claim ends by itself at %s; until then only %s can give it up.",
+		c.By, c.At.UTC().Format(time.RFC3339), c.ExpiresAt.UTC().Format(time.RFC3339), c.By)
+}
+
+// ClaimBy returns the result with a claim for an editor, renewed when it was theirs
+// before, or given up. It refuses a result that was reviewed, and one that somebody
+// else has claimed.
+func (r Result) ClaimBy(by string, release bool, at time.Time) (Result, error) {
+	if r.Verification != Pending {
+		return r, ErrReviewed.Detailf("%s reviewed this result (%s): there is nothing to claim.", r.ReviewedBy, r.Verification)
+	}
+	if err := r.Claim.admits(by, at); err != nil {
+		return r, err
+	}
+	c := Claim{By: by, At: at, ExpiresAt: at.Add(ClaimFor)}
+	if release {
+		c.ExpiresAt = at
+	}
+	r.Claim = &c
 	return r, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/posttrainarena/arena/protocol"
 )
@@ -10,13 +11,20 @@ import (
 // What a result measured belongs to its run, so those names come from there.
 const (
 	resultColumns = "s.run, r.challenge, r.collection, r.revision, r.author, s.agent, s.score, s.cells, s.grpo_ran, s.grpo_effective_update, " +
-		"s.evidence_digest, s.report_url, s.job_url, s.verification, s.verification_note, s.collected_by, s.collected, s.reviewed_by, s.reviewed"
-	resultTables = "results s JOIN runs r ON r.id = s.run"
+		"s.evidence_digest, s.report_url, s.job_url, s.verification, s.verification_note, s.collected_by, s.collected, s.reviewed_by, s.reviewed, coalesce(c.claimed_by, ''), c.claimed, c.expires"
+	resultTables = "results s JOIN runs r ON r.id = s.run LEFT JOIN claims c ON c.run = s.run"
 )
 
 func scanResult(row scanner) (r protocol.Result, err error) {
-	return r, row.Scan(&r.Run, &r.Challenge, &r.Collection, &r.Revision, &r.Author, maybeText{&r.AgentID}, asJSON{&r.Score}, asJSON{&r.Cells}, &r.GRPORan, &r.GRPOEffectiveUpdate,
-		&r.EvidenceDigest, &r.ReportURL, &r.JobURL, &r.Verification, &r.VerificationNote, &r.CollectedBy, instant{&r.CollectedAt}, &r.ReviewedBy, maybeInstant{&r.ReviewedAt})
+	var c protocol.Claim
+	var at, expires *time.Time
+	err = row.Scan(&r.Run, &r.Challenge, &r.Collection, &r.Revision, &r.Author, maybeText{&r.AgentID}, asJSON{&r.Score}, asJSON{&r.Cells}, &r.GRPORan, &r.GRPOEffectiveUpdate,
+		&r.EvidenceDigest, &r.ReportURL, &r.JobURL, &r.Verification, &r.VerificationNote, &r.CollectedBy, instant{&r.CollectedAt}, &r.ReviewedBy, maybeInstant{&r.ReviewedAt}, &c.By, maybeInstant{&at}, maybeInstant{&expires})
+	if err == nil && at != nil && expires != nil {
+		c.At, c.ExpiresAt = *at, *expires
+		r.Claim = &c
+	}
+	return r, err
 }
 
 // Result returns the collected result of a run, or ErrNoResult.
@@ -104,6 +112,35 @@ func (s *Store) Review(ctx context.Context, by protocol.Actor, run string, d pro
 			return err
 		}
 		return t.tellResult(ctx, by, "review", briefResult(before), out)
+	})
+	if err != nil {
+		return protocol.Result{}, err
+	}
+	return out, nil
+}
+
+// Claim says that an editor reviews a pending result, by the rule of
+// protocol.Result.ClaimBy, or gives the claim up.
+func (s *Store) Claim(ctx context.Context, by protocol.Actor, run string, release bool) (out protocol.Result, err error) {
+	err = s.update(ctx, "claim the result of run "+run, func(t *tx) error {
+		before, err := t.result(ctx, run)
+		if err != nil {
+			return err
+		}
+		if out, err = before.ClaimBy(by.Name, release, t.now); err != nil {
+			return err
+		}
+		_, err = t.ExecContext(ctx, "INSERT INTO claims (run, claimed_by, claimed, expires) VALUES (?, ?, ?, ?) "+
+			"ON CONFLICT (run) DO UPDATE SET claimed_by = excluded.claimed_by, claimed = excluded.claimed, expires = excluded.expires",
+			run, out.Claim.By, micros(out.Claim.At), micros(out.Claim.ExpiresAt))
+		if err != nil {
+			return err
+		}
+		action := "claim"
+		if release {
+			action = "release"
+		}
+		return t.tellResult(ctx, by, action, before.Claim, out)
 	})
 	if err != nil {
 		return protocol.Result{}, err

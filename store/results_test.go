@@ -157,3 +157,52 @@ func TestVerdictsAreVersioned(t *testing.T) {
 		t.Errorf("event %+v", e)
 	}
 }
+
+func TestAClaimKeepsOtherEditorsAway(t *testing.T) {
+	ctx := context.Background()
+	s, clock, run := scored(t)
+	nothing(t, s, func() {
+		_, err := s.Claim(ctx, eve(), run.ID, false)
+		wantError(t, err, protocol.ErrNoResult)
+	})
+	if _, _, err := s.SaveResult(ctx, ada(), result(run)); err != nil {
+		t.Fatal(err)
+	}
+	at := clock.Advance(time.Minute)
+	claimed := must(s.Claim(ctx, eve(), run.ID, false))(t)
+	want := &protocol.Claim{By: "eve", At: at, ExpiresAt: at.Add(protocol.ClaimFor)}
+	if diff := cmp.Diff(want, claimed.Claim); diff != "" {
+		t.Errorf("claim (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(claimed, must(s.Result(ctx, run.ID))(t)); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+	if e := newest(t, s, 1)[0]; e.Kind != protocol.EventResult || e.State != string(protocol.Pending) {
+		t.Errorf("event %+v", e)
+	}
+	nothing(t, s, func() {
+		_, err := s.Claim(ctx, ada(), run.ID, false)
+		wantError(t, err, protocol.ErrClaimed)
+		_, err = s.Claim(ctx, ada(), run.ID, true)
+		wantError(t, err, protocol.ErrClaimed)
+		_, err = s.Review(ctx, ada(), run.ID, protocol.Review{Accepted: true, Note: note})
+		wantError(t, err, protocol.ErrClaimed)
+	})
+
+	// Renewed by its owner, given up, taken by another, and over by itself.
+	clock.Advance(protocol.ClaimFor - time.Second)
+	must(s.Claim(ctx, eve(), run.ID, false))(t)
+	clock.Advance(protocol.ClaimFor - time.Second)
+	nothing(t, s, func() {
+		_, err := s.Claim(ctx, ada(), run.ID, false)
+		wantError(t, err, protocol.ErrClaimed)
+	})
+	must(s.Claim(ctx, eve(), run.ID, true))(t)
+	must(s.Claim(ctx, ada(), run.ID, false))(t)
+	clock.Advance(protocol.ClaimFor)
+	must(s.Review(ctx, eve(), run.ID, protocol.Review{Accepted: true, Note: note}))(t)
+	nothing(t, s, func() {
+		_, err := s.Claim(ctx, eve(), run.ID, false)
+		wantError(t, err, protocol.ErrReviewed)
+	})
+}

@@ -11,6 +11,7 @@ import (
 // resultCmd groups what there is to do with results.
 type resultCmd struct {
 	Collect resultCollectCmd `cmd:"" help:"Recompute a scored run's result from its evidence and store it for review."`
+	Claim   resultClaimCmd   `cmd:"" help:"Say that you review a result, so that no other editor does; ends by itself."`
 	Review  resultReviewCmd  `cmd:"" help:"Accept or reject a collected result; editors only, and final."`
 }
 
@@ -38,6 +39,44 @@ func (cmd *resultCollectCmd) Run(ctx context.Context, env *environ) error {
 	}
 	env.tell(resultLines(a.Value))
 	return nil
+}
+
+type resultClaimCmd struct {
+	remote
+	Of      runFlags `embed:""`
+	Release bool     `help:"Give the claim up."`
+}
+
+// Run claims the result.
+func (cmd *resultClaimCmd) Run(ctx context.Context, env *environ) error {
+	c, err := env.signed()
+	if err != nil {
+		return err
+	}
+	challenge, err := cmd.Of.challenge(ctx, c)
+	if err != nil {
+		return err
+	}
+	a, err := c.Claim(ctx, challenge, cmd.Of.RunID, api.ClaimRequest{Release: cmd.Release})
+	if err != nil {
+		return uncertain(err, "The claim may have been stored. Repeating the command is harmless.")
+	}
+	if err := env.answer(a.Raw); err != nil {
+		return err
+	}
+	env.tell(claimLines(a.Value, cmd.Release))
+	return nil
+}
+
+// claimLines says who reviews a result and until when.
+func claimLines(r api.Result, released bool) []string {
+	if released || r.Claim == nil {
+		return []string{"The claim on " + r.RunID + " is given up: any editor may review it."}
+	}
+	return []string{
+		fmt.Sprintf("%s reviews %s until %s.", r.Claim.By, r.RunID, r.Claim.ExpiresAt.Format("15:04 MST")),
+		next("result", "review", "--challenge", r.ChallengeID, "--run-id", r.RunID, "--file", "review.json"),
+	}
 }
 
 type resultReviewCmd struct {

@@ -28,7 +28,20 @@ type Result struct {
 	JobURL              *string               `json:"job_url" doc:"Editors only; null for everybody else"`
 	Cells               []protocol.Cell       `json:"cells,omitempty" doc:"Per-task outcomes; editors only, because they name sealed tasks"`
 	Simulated           bool                  `json:"simulated"`
+	Claim               *Claim                `json:"claim" doc:"Who is reviewing it; editors only, and null when nobody said so or the review is done"`
 	Existing            bool                  `json:"existing,omitempty" doc:"The result was collected before"`
+}
+
+// Claim says that an editor reviews a result. It holds until expires_at.
+type Claim struct {
+	By        string    `json:"claimed_by"`
+	At        time.Time `json:"claimed_at"`
+	ExpiresAt time.Time `json:"expires_at" doc:"Equal to claimed_at when it was given up"`
+}
+
+// ClaimRequest claims a result, renews the claim, or gives it up.
+type ClaimRequest struct {
+	Release bool `json:"release" doc:"Give the claim up"`
 }
 
 // ReviewRequest is an organizer's decision.
@@ -50,6 +63,9 @@ func ResultFrom(r protocol.Result, who protocol.Identity, simulated bool) Result
 		out.Notes = nil // they may quote what a job wrote
 	} else {
 		out.ReportURL, out.JobURL, out.Cells = Optional(r.ReportURL), Optional(r.JobURL), r.Cells
+		if c := r.Claim; c != nil && r.Verification == protocol.Pending {
+			out.Claim = &Claim{By: c.By, At: c.At, ExpiresAt: c.ExpiresAt}
+		}
 	}
 	return out
 }

@@ -113,3 +113,20 @@ func (s *Service) Review(ctx context.Context, who protocol.Identity, by protocol
 	}
 	return result, err
 }
+
+// Claim says that an editor reviews a collected result, for a while, or that they
+// stopped. Only editors may, and only one at a time.
+func (s *Service) Claim(ctx context.Context, who protocol.Identity, by protocol.Actor, challenge, runID string, release bool) (protocol.Result, error) {
+	if err := protocol.RoleEditor.Admits(who); err != nil {
+		return protocol.Result{}, err
+	}
+	run, err := s.RunOn(ctx, challenge, runID)
+	if err != nil {
+		return protocol.Result{}, err
+	}
+	result, err := s.Store.Claim(ctx, by, run.ID, release)
+	if err == nil {
+		s.events.wake()
+	}
+	return result, err
+}

@@ -80,5 +80,6 @@ type Store interface {
 
 	SaveResult(ctx context.Context, by protocol.Actor, r protocol.Result) (protocol.Result, bool, error)
 	AttachVerdict(ctx context.Context, by protocol.Actor, v protocol.Verdict) (protocol.Verdict, error)
+	Claim(ctx context.Context, by protocol.Actor, run string, release bool) (protocol.Result, error)
 	Review(ctx context.Context, by protocol.Actor, run string, d protocol.Review) (protocol.Result, error)
 }

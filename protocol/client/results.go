@@ -16,3 +16,9 @@ func (c *Client) Collect(ctx context.Context, challenge, run string) (Answer[api
 func (c *Client) Review(ctx context.Context, challenge, run string, req api.ReviewRequest) (Answer[api.Result], error) {
 	return ask[api.Result](ctx, c, "review", nil, req, challenge, run)
 }
+
+// Claim says that the caller reviews a result, or stopped, so that two editors do
+// not judge it at once. Editors only.
+func (c *Client) Claim(ctx context.Context, challenge, run string, req api.ClaimRequest) (Answer[api.Result], error) {
+	return ask[api.Result](ctx, c, "claim", nil, req, challenge, run)
+}

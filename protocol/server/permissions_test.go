@@ -75,6 +75,7 @@ func example(route api.Route, env api.Environment, run api.Run) (method, path st
 		"validate":      api.EnvironmentRequest{ChallengeID: challenge, RepoType: protocol.RepoBundle, RepoID: "sample", Revision: env.Revision},
 		"submit":        api.EnvironmentRequest{ChallengeID: challenge, RepoType: protocol.RepoBundle, RepoID: "sample", Revision: env.Revision},
 		"launch":        api.LaunchRequest{RequestID: "request-002", EnvironmentID: env.ID},
+		"claim":         api.ClaimRequest{},
 		"review":        goodReview(),
 		"planGates":     api.GatePlanRequest{},
 		"attachGates":   api.AttachGates{Results: dynamic.Results{Options: dynamic.Options{ControlsReruns: 8, BandAttempts: 4}, Trials: []dynamic.Trial{}}},

@@ -17,6 +17,18 @@ func (s *Server) collect(c *call) error {
 	return c.created(existing, out)
 }
 
+func (s *Server) claim(c *call) error {
+	var req api.ClaimRequest
+	if err := c.body(&req); err != nil {
+		return err
+	}
+	result, err := s.Service.Claim(c.ctx(), c.who, c.by(), c.param("id"), c.param("run"), req.Release)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, api.ResultFrom(result, c.who, s.simulated(c.param("id"))))
+}
+
 func (s *Server) review(c *call) error {
 	var req api.ReviewRequest
 	if err := c.body(&req); err != nil {

@@ -152,6 +152,7 @@ func (s *Server) handlers() map[string]handler {
 		"listAttempts":     s.listAttempts,
 		"getAttempt":       s.getAttempt,
 		"collect":          s.collect,
+		"claim":            s.claim,
 		"review":           s.review,
 		"leaderboard":      s.leaderboard,
 		"getGates":         s.getGates,
