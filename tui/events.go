@@ -52,7 +52,7 @@ func (m *Model) happened(msg eventsMsg) tea.Cmd {
 		return tea.Quit
 	}
 	if !msg.open {
-		return m.after(retryEvents, func(time.Time) tea.Msg { return eventsRetry{} })
+		return tea.Batch(m.synced(), m.after(retryEvents, func(time.Time) tea.Msg { return eventsRetry{} }))
 	}
 	for _, ev := range msg.events {
 		m.lastEvent = max(m.lastEvent, ev.ID)

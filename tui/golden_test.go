@@ -39,6 +39,7 @@ func screens() []stop {
 		{name: "leaderboard", keys: []string{"5"}},
 		{name: "board", keys: []string{"6", "g", "j"}},
 		{name: "jobs", keys: []string{"7"}},
+		{name: "health", keys: []string{"8"}},
 	}
 }
 
@@ -53,7 +54,7 @@ func moments() []stop {
 		{name: "log-search", keys: []string{"2", "g", "j", "l", "/", "loss", "enter", "N"}},
 		{name: "log-typing", keys: []string{"2", "g", "j", "l", "/", "los"}, after: []string{"esc"}},
 		{name: "log-error", keys: []string{"2", "g", "j", "l", "E"}},
-		{name: "log-failures", keys: []string{"2", "g", "j", "l", "F", "F"}, after: []string{"esc"}},
+		{name: "log-failures", keys: []string{"2", "g", "j", "l", "L", "L"}, after: []string{"esc"}},
 		{name: "attempt-checks", keys: []string{"2", "g", "j", "j", "j", "j", "j", "t", "j", "enter", "tab"}},
 		{name: "review-tasks", keys: []string{"3", "g", "enter", "f"}},
 		{name: "review-history", keys: []string{"3", "g", "enter", "shift+tab"}},
@@ -65,6 +66,7 @@ func moments() []stop {
 		{name: "answer", keys: []string{"6", "g", "j", "a", "It is a good point."}, after: []string{"esc"}},
 		{name: "grace", keys: []string{"3", "g", "enter", "a", "ctrl+s", "tab", "enter"}, after: []string{"z"}},
 		{name: "toast", keys: []string{"2", "g", "v"}},
+		{name: "deeds", keys: []string{"2", "g", "j", "x", "tab", "enter", "A"}, after: []string{"esc"}},
 	}
 }
 
@@ -189,7 +191,7 @@ func TestStatesDifferInGrey(t *testing.T) {
 func TestEmptyArena(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := tuitest.Start(t, tuitest.Empty(time.Now()), 80, 24, nil)
-		for _, tab := range []string{"1", "2", "3", "4", "5", "6", "7"} {
+		for _, tab := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
 			p.Type(tab)
 			tuitest.Golden(t, "empty/"+tab, p.View())
 		}

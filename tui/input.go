@@ -131,6 +131,10 @@ func (m *Model) global(i screen.Intent) tea.Cmd {
 			return m.flash(nav.Warned, "There is no shell here that could bring the dashboard back.")
 		}
 		return tea.Suspend
+	case screen.OpenDeeds:
+		return m.show(nav.Route{Place: nav.Deeds})
+	case screen.Narrower, screen.Wider, screen.Alone, screen.ResetPanes:
+		return m.arrange(i)
 	case screen.TakeBack:
 		return m.takeBack()
 	default:
@@ -179,11 +183,15 @@ func (m *Model) mouseMsg(msg tea.MouseMsg) tea.Cmd {
 	case tea.MouseButtonWheelDown:
 		rows = 3
 	case tea.MouseButtonLeft:
+		if m.drag(msg) {
+			return m.synced()
+		}
 		if msg.Action == tea.MouseActionPress {
 			return m.click(msg.X, msg.Y)
 		}
 		return nil
 	default:
+		m.border = false
 		return nil
 	}
 	if m.overlay != nil {

@@ -27,7 +27,7 @@ func setups() map[screen.Scope][][]string {
 		screen.OnOverview:  {{"1", "j"}},
 		screen.OnRuns:      {{"2", "j"}, {"2", "j", "j", "j"}},
 		screen.OnRun:       {{"2", "j", "enter"}, {"2", "j", "j", "j", "enter"}},
-		screen.OnLog:       {{"2", "j", "l"}, {"2", "j", "l", "/", "loss", "enter"}, {"2", "j", "l", "g"}, {"2", "j", "l", "right"}, {"2", "j", "l", "F"}},
+		screen.OnLog:       {{"2", "j", "l"}, {"2", "j", "l", "/", "loss", "enter"}, {"2", "j", "l", "g"}, {"2", "j", "l", "right"}, {"2", "j", "l", "L"}},
 		screen.OnSearch:    {{"2", "j", "l", "/", "loss"}},
 		screen.OnAttempt:   {{"3", "enter", "t", "j", "enter"}},
 		screen.OnReview:    {{"3", "enter"}},

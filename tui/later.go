@@ -20,7 +20,8 @@ const toastFor = 5 * time.Second
 // laterItem is a decision that waits to be sent.
 type laterItem struct {
 	nav.Later
-	due time.Time
+	due  time.Time
+	deed int // its place among the deeds
 }
 
 // sendDue sends the decisions whose grace period is over.
@@ -28,6 +29,7 @@ func (m *Model) sendDue() tea.Cmd {
 	var cmds []tea.Cmd
 	for len(m.later) > 0 && !m.now.Before(m.later[0].due) {
 		cmds = append(cmds, m.later[0].Do)
+		m.deeds[m.later[0].deed].State = screen.DeedSent
 		m.later = m.later[1:]
 	}
 	return tea.Batch(cmds...)
@@ -45,6 +47,7 @@ func (m *Model) takeBack() tea.Cmd {
 	}
 	last := m.later[len(m.later)-1]
 	m.later = m.later[:len(m.later)-1]
+	m.deeds[last.deed].State = screen.DeedTakenBack
 	return tea.Batch(m.flash(nav.Did, "Taken back: "+last.What+". Nothing was sent."), m.broadcast(screen.TakenBack{Run: last.Run}))
 }
 
@@ -72,6 +75,7 @@ func (m *Model) toastOver(o toastOver) {
 // changed takes in what the arena answered to an action.
 func (m *Model) changed(c screen.Changed) tea.Cmd {
 	cmd := m.broadcast(c)
+	m.became(c)
 	switch {
 	case c.Err != nil:
 		return tea.Batch(cmd, m.flash(nav.Broke, fmt.Sprintf("%s: %v", c.What, c.Err)))
@@ -86,4 +90,26 @@ func (m *Model) changed(c screen.Changed) tea.Cmd {
 		m.data.Refresh([]screen.Key{screen.MessagesQuery().Key})
 	}
 	return tea.Batch(cmd, m.flash(nav.Did, c.Said), m.synced())
+}
+
+// begin notes something that the person does, and returns its place.
+func (m *Model) begin(what string, state screen.DeedState) int {
+	m.deeds = append(m.deeds, screen.Deed{At: m.now, What: what, State: state})
+	return len(m.deeds) - 1
+}
+
+// became notes what the arena answered. What was not announced, because it did not
+// wait, is noted now.
+func (m *Model) became(c screen.Changed) {
+	i := len(m.deeds) - 1
+	for i >= 0 && (m.deeds[i].State != screen.DeedSent || m.deeds[i].What != c.What) {
+		i--
+	}
+	if i < 0 {
+		i = m.begin(c.What, screen.DeedSent)
+	}
+	m.deeds[i].State, m.deeds[i].Said = screen.DeedDone, c.Said
+	if c.Err != nil {
+		m.deeds[i].State, m.deeds[i].Said = screen.DeedFailed, c.Err.Error()
+	}
 }

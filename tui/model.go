@@ -42,6 +42,9 @@ type Model struct {
 	overlay overlay                     // nil for none
 	toast   toast
 	later   []laterItem
+	deeds   []screen.Deed
+	panes   map[nav.Place]screen.Panes
+	border  bool // the border between panes is being dragged
 	mouse   bool
 	drafts  screen.Drafts
 
@@ -73,7 +76,7 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{
-		options: o, theme: o.theme(), keys: keys, data: screen.NewData(), tabs: map[nav.Place]screen.Screen{}, drafts: screen.Drafts{},
+		options: o, theme: o.theme(), keys: keys, data: screen.NewData(), panes: map[nav.Place]screen.Panes{}, tabs: map[nav.Place]screen.Screen{}, drafts: screen.Drafts{},
 		mouse: true, now: o.Now(), do: guarded(ctx, o.Client),
 	}
 	m.data.Tick(m.now)
@@ -197,7 +200,7 @@ func (m *Model) navigate(msg tea.Msg) (tea.Cmd, bool) {
 		m.overlay = newDialog(m.theme, msg)
 		return nil, true
 	case nav.Later:
-		m.later = append(m.later, laterItem{Later: msg, due: m.now.Add(Grace)})
+		m.later = append(m.later, laterItem{Later: msg, due: m.now.Add(Grace), deed: m.begin(msg.What, screen.DeedWaiting)})
 		return nil, true
 	default:
 		return nil, false
@@ -274,6 +277,7 @@ func (m *Model) world() screen.World {
 	return screen.World{
 		Data: m.data, Keys: m.keys, Theme: m.theme, Now: m.now.Add(m.data.Skew()), Zone: m.options.Zone,
 		Width: m.bodyWidth(), Height: m.bodyHeight(), ReadOnly: m.options.ReadOnly, Held: m.held, Drafts: m.drafts,
+		Panes: m.panes[m.top().route.Place], Deeds: m.deeds,
 		Do: m.do, After: m.after, Save: m.save, Pager: m.pager,
 	}
 }

@@ -139,19 +139,35 @@ func (m *Model) tabName(p nav.Place) string {
 	return name
 }
 
-// tabBar draws the tabs: with their keys where there is room, else without, else
+// shortTabName is what a tab is called where the room is short.
+func (m *Model) shortTabName(p nav.Place) string {
+	switch p {
+	case nav.Leaderboard:
+		return "Ranking"
+	case nav.Results:
+		if n := screen.Waiting(m.data); n > 0 {
+			return fmt.Sprintf("Results (%d)", n)
+		}
+	}
+	return m.tabName(p)
+}
+
+// tabBar draws the tabs: in full where there is room, else closer together, else
 // only the key of those that are not open.
 func (m *Model) tabBar() bar {
 	open := m.stack[0].route.Place
-	for _, form := range []func(i int, p nav.Place) string{
-		func(i int, p nav.Place) string { return fmt.Sprintf("%d %s", i+1, m.tabName(p)) },
-		func(_ int, p nav.Place) string { return m.tabName(p) },
-		func(i int, p nav.Place) string {
+	for _, form := range []struct {
+		between string
+		name    func(i int, p nav.Place) string
+	}{
+		{"  ", func(i int, p nav.Place) string { return fmt.Sprintf("%d %s", i+1, m.tabName(p)) }},
+		{" ", func(i int, p nav.Place) string { return fmt.Sprintf("%d %s", i+1, m.shortTabName(p)) }},
+		{"  ", func(i int, p nav.Place) string {
 			if p == open {
-				return m.tabName(p)
+				return fmt.Sprintf("%d %s", i+1, m.tabName(p))
 			}
 			return fmt.Sprint(i + 1)
-		},
+		}},
 	} {
 		var b bar
 		at := 1
@@ -159,10 +175,10 @@ func (m *Model) tabBar() bar {
 		row.WriteString(" ")
 		for i, p := range nav.Tabs() {
 			if i > 0 {
-				row.WriteString("  ")
-				at += 2
+				row.WriteString(form.between)
+				at += len(form.between)
 			}
-			name := form(i, p)
+			name := form.name(i, p)
 			tone := look.Dim
 			if p == open {
 				tone = look.Accent

@@ -17,6 +17,7 @@ const (
 	Leaderboard Place = "leaderboard"
 	Board       Place = "board"
 	Jobs        Place = "jobs"
+	Health      Place = "health"
 
 	Run        Place = "run"
 	RunLog     Place = "log"
@@ -26,11 +27,12 @@ const (
 	Collection Place = "collection"
 	Message    Place = "message"
 	Write      Place = "write" // a new message
+	Deeds      Place = "deeds" // what the person did
 )
 
 // Tabs are the places that have a tab, in order.
 func Tabs() []Place {
-	return []Place{Overview, Runs, Results, Collections, Leaderboard, Board, Jobs}
+	return []Place{Overview, Runs, Results, Collections, Leaderboard, Board, Jobs, Health}
 }
 
 // Route is a place with the object that it shows. Fields that the place has no

@@ -18,6 +18,7 @@ type API interface {
 
 	ListChallenges(ctx context.Context) (client.Answer[api.Challenges], error)
 	ArenaBudget(ctx context.Context) (client.Answer[api.Budget], error)
+	RunMetrics(ctx context.Context, challenge string) (client.Answer[api.RunMetrics], error)
 	ListJobs(ctx context.Context, page protocol.Page) (client.Answer[api.Jobs], error)
 
 	ListRuns(ctx context.Context, challenge, collection string, page protocol.Page) (client.Answer[api.Runs], error)
@@ -29,6 +30,7 @@ type API interface {
 	GetAttempt(ctx context.Context, challenge, run string, n int) (client.Answer[api.Attempt], error)
 
 	Collect(ctx context.Context, challenge, run string) (client.Answer[api.Result], error)
+	Claim(ctx context.Context, challenge, run string, req api.ClaimRequest) (client.Answer[api.Result], error)
 	Review(ctx context.Context, challenge, run string, req api.ReviewRequest) (client.Answer[api.Result], error)
 	Leaderboard(ctx context.Context, challenge string) (client.Answer[api.Leaderboard], error)
 

@@ -174,7 +174,12 @@ func memo[T any](d *Data, name string, build func() T) T {
 func (d *Data) Link() Link { return d.link }
 
 // Streaming records whether events are being followed.
-func (d *Data) Streaming(on bool) { d.link.Streaming = on }
+func (d *Data) Streaming(on bool) {
+	if d.link.Streaming != on {
+		d.changes++
+	}
+	d.link.Streaming = on
+}
 
 // retryAfter is how long a failed request is left alone.
 const retryAfter = 5 * time.Second

@@ -57,6 +57,11 @@ const (
 	Mouse       Intent = "mouse"
 	Suspend     Intent = "suspend"
 	TakeBack    Intent = "take-back"
+	OpenDeeds   Intent = "deeds"
+	Narrower    Intent = "narrower"
+	Wider       Intent = "wider"
+	Alone       Intent = "alone"
+	ResetPanes  Intent = "reset-panes"
 	Up          Intent = "up"
 	Down        Intent = "down"
 	PageUp      Intent = "page-up"
@@ -156,6 +161,7 @@ func Bindings() []Binding {
 			row(Global, "5", TabIntent(4), "", "Leaderboard"),
 			row(Global, "6", TabIntent(5), "", "Board"),
 			row(Global, "7", TabIntent(6), "", "Jobs"),
+			row(Global, "8", TabIntent(7), "", "Health"),
 			row(Global, "esc backspace", Back, "", "Back; clears a filter first"),
 			row(Global, "q", Leave, "", "Back, and on a tab quit"),
 			row(Global, "ctrl+c", Quit, "", "Quit"),
@@ -164,6 +170,11 @@ func Bindings() []Binding {
 			row(Global, "Y", CopyJSON, "", "Copy what is selected as JSON"),
 			row(Global, "C", CopyCommand, "", "Copy the equivalent arena command"),
 			row(Global, "z", TakeBack, "", "Take back a decision that has not been sent yet"),
+			row(Global, "A", OpenDeeds, "", "What you did since the dashboard was started"),
+			row(Global, "<", Narrower, "", "Panes side by side: the border to the left"),
+			row(Global, ">", Wider, "", "Panes side by side: the border to the right"),
+			row(Global, "Z", Alone, "", "One pane at a time, or side by side again"),
+			row(Global, "=", ResetPanes, "", "The panes as they come"),
 			row(Global, "m", Mouse, "", "Release the mouse to the terminal, or take it again"),
 			row(Global, "ctrl+z", Suspend, "", "Suspend; fg brings it back"),
 		},
@@ -289,7 +300,7 @@ func logKeys(row rowFunc, argument argumentFunc) []Binding {
 		row(OnLog, "N", PrevMatch, "", "Previous match"),
 		row(OnLog, "e", NextError, "next failure", "Next failure"),
 		row(OnLog, "E", PrevError, "", "Previous failure"),
-		row(OnLog, "F", Levels, "level", "Which lines: all, warnings and failures, failures only"),
+		row(OnLog, "L", Levels, "level", "Which lines: all, warnings and failures, failures only"),
 		row(OnLog, "enter", Choose, "", "From a line among failures to the same line among all"),
 		row(OnLog, "]", NextChapter, "next stage", "Next stage"),
 		row(OnLog, "[", PrevChapter, "", "Previous stage"),

@@ -197,13 +197,18 @@ const leastQueue = 6
 // wideOverview is the width from which there are two columns.
 const wideOverview = 110
 
+// Border is where the two columns meet.
+func (s *overviewScreen) Border(w World) (int, bool) {
+	l := s.layout(w)
+	return l.left, l.right > 0
+}
+
 func (s *overviewScreen) layout(w World) overviewLayout {
 	l := overviewLayout{left: w.Width}
 	l.stages = w.Height >= 32
 	l.queueAt = budgetHeight + activeHeight(w, l.stages) + 1
-	if w.Width >= wideOverview {
-		l.right = (w.Width - gap) * 2 / 5
-		l.left = w.Width - l.right - gap
+	if w.Width >= wideOverview && !w.Panes.Alone {
+		l.left, l.right = w.sides()
 		l.queueRows = max(w.Height-l.queueAt, 1)
 		if rest := l.queueRows - max(s.queue.Len(), leastQueue) - 1; rest > 2*fullChartHeight && s.curves.drawn() {
 			l.curveRows = rest

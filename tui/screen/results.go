@@ -184,7 +184,12 @@ func (s *resultsScreen) cells(w World, r api.Run) []cell {
 		if res.Verification == protocol.Pending {
 			age = cell{Ago(w.Now, res.CollectedAt), look.Warn}
 		}
-		return append(cells, text(percent(res.BaselinePassRate)), text(percent(res.AfterPassRate)), cell{change, look.Strong}, cell{deref(res.ReviewedBy), look.Dim}, age)
+		by := cell{deref(res.ReviewedBy), look.Dim}
+		if c, ok := liveClaim(w, *res); ok {
+			by = cell{c.By, look.Warn}
+			cells[0] = cell{t.Working + " claimed", look.Warn}
+		}
+		return append(cells, text(percent(res.BaselinePassRate)), text(percent(res.AfterPassRate)), cell{change, look.Strong}, by, age)
 	}
 	change := ""
 	if m, ok := results(w.Data)[r.RunID]; ok {

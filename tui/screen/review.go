@@ -113,6 +113,11 @@ func (s *reviewScreen) Update(w World, msg tea.Msg) tea.Cmd {
 		w.Drafts.Set(s.draftKey(), s.note.Value())
 	case Wheel:
 		s.wheel(msg.Rows)
+	case claimRefused:
+		if msg.run == s.route.Run {
+			s.deciding = false
+			return nav.Say(nav.Warned, "Somebody else has just begun to review it. What you wrote is kept.")
+		}
 	case Act:
 		cmd := s.act(w, msg.Intent)
 		s.sync(w) // the note takes room when it is opened
@@ -142,7 +147,7 @@ func (s *reviewScreen) act(w World, i Intent) tea.Cmd {
 		return s.confirm(w)
 	case Clear:
 		s.deciding = false
-		return nil
+		return s.giveUp(w)
 	case Back:
 		return nav.To(nav.Back{})
 	case NextPane, PrevPane:
@@ -198,9 +203,12 @@ func (s *reviewScreen) begin(w World, accept bool) tea.Cmd {
 	case w.Held(r.RunID):
 		return nav.Say(nav.Warned, "A decision on it is about to be sent: z takes it back.")
 	}
+	if c, ok := othersClaim(w, res); ok {
+		return nav.Say(nav.Warned, fmt.Sprintf("%s is reviewing it, until %s at the latest.", c.By, clock(w, c.ExpiresAt)))
+	}
 	s.deciding, s.accept = true, accept
 	s.note.SetValue(or(w.Drafts.Get(s.draftKey()), draftNote(evidenceOf(w.Data, r, res), res, accept)))
-	return nil
+	return claim(w, res, false)
 }
 
 // draftKey is where the note is kept while the screen is left.
@@ -265,7 +273,7 @@ func (s *reviewScreen) View(w World) string {
 	rows := s.head(w, r, res)
 	height := s.partHeight(w)
 	if s.wide(w) {
-		left, right := s.widths(w)
+		left, right := w.sides()
 		first := s.part
 		if first == partTasks {
 			first = partEvidence
@@ -293,16 +301,17 @@ const headRows = 4
 // wideReview is the width from which the tasks stand beside the evidence.
 const wideReview = 110
 
-func (s *reviewScreen) wide(w World) bool { return w.Width >= wideReview }
+func (s *reviewScreen) wide(w World) bool { return w.Width >= wideReview && !w.Panes.Alone }
 
-func (s *reviewScreen) widths(w World) (left, right int) {
-	right = (w.Width - gap) * 2 / 5
-	return w.Width - gap - right, right
+// Border is where evidence and tasks meet.
+func (s *reviewScreen) Border(w World) (int, bool) {
+	left, _ := w.sides()
+	return left, s.wide(w)
 }
 
 // partWidth is the room for the rows of a part.
 func (s *reviewScreen) partWidth(w World, p reviewPart) int {
-	left, right := s.widths(w)
+	left, right := w.sides()
 	switch {
 	case !s.wide(w):
 		return w.Width
@@ -336,6 +345,10 @@ func (s *reviewScreen) head(w World, r api.Run, res api.Result) []string {
 	if res.ReviewedAt != nil {
 		by = fmt.Sprintf("%s ago by %s: %s", Ago(w.Now, *res.ReviewedAt), deref(res.ReviewedBy), sentence(res.VerificationNote))
 	}
+	note := cell{}
+	if n := claimNote(w, res); n != "" {
+		note = cell{"  " + n, look.Warn}
+	}
 	simulated := cell{}
 	if res.Simulated {
 		simulated = cell{"  simulated: the numbers are invented", look.Note}
@@ -344,7 +357,7 @@ func (s *reviewScreen) head(w World, r api.Run, res api.Result) []string {
 		line(t, w.Width, cell{team(of, r.EnvironmentID, r.Author), look.Strong}, cell{"  " + or(of[r.EnvironmentID].Title, r.EnvironmentID), look.Plain}, cell{" on " + r.ChallengeID, look.Dim}, simulated),
 		line(t, w.Width, cell{deltaText(t, res), look.Strong}, cell{fmt.Sprintf("  %s to %s on %s", percent(res.BaselinePassRate), percent(res.AfterPassRate), counted(res.NTasks, "task")), look.Plain},
 			cell{fmt.Sprintf("  paired %s %s %s pp", points(res.PairedDeltaPP), t.PlusMinus, fixed(res.PairedStderrPP)), look.Dim}),
-		line(t, w.Width, state, cell{"  " + by, look.Dim}),
+		line(t, w.Width, state, cell{"  " + by, look.Dim}, note),
 		"",
 	}
 }

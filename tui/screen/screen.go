@@ -52,6 +52,10 @@ type World struct {
 	ReadOnly bool
 	// Held reports whether a decision about a run waits to be sent.
 	Held func(run string) bool
+	// Panes is how the person wants the panes of this screen.
+	Panes Panes
+	// Deeds is what the person did in this session, oldest first.
+	Deeds []Deed
 	// Drafts keeps what was written on screens that were left.
 	Drafts Drafts
 	// Do makes a command of a call to the arena. The command survives a panic of
@@ -152,6 +156,10 @@ func New(r nav.Route, t look.Theme) Screen {
 		return newBoard()
 	case nav.Jobs:
 		return newJobs()
+	case nav.Health:
+		return newHealth()
+	case nav.Deeds:
+		return newDeeds()
 	case nav.Run:
 		return newRun(r, t)
 	case nav.RunLog:

@@ -30,6 +30,7 @@ const (
 	kindGates
 	kindCatalogue
 	kindMessages
+	kindMetrics
 )
 
 // VersionQuery asks for the build fingerprint of the arena.
@@ -95,6 +96,9 @@ func MessagesQuery() Query[Rows[api.Message]] {
 	return Query[Rows[api.Message]]{Key{kind: kindMessages}}
 }
 
+// MetricsQuery asks what all runs add up to.
+func MetricsQuery() Query[api.RunMetrics] { return Query[api.RunMetrics]{Key{kind: kindMetrics}} }
+
 // source is how one kind of request is answered.
 type source struct {
 	// fetch asks. before is the value that is kept now, nil for none.
@@ -115,6 +119,9 @@ func sources() map[kind]source {
 		kindWhoami:  one(5*time.Minute, nil, func(ctx context.Context, a API, _ Key) (client.Answer[api.Whoami], error) { return a.Whoami(ctx) }),
 		kindBudget: one(15*time.Second, on(protocol.EventRunState), func(ctx context.Context, a API, _ Key) (client.Answer[api.Budget], error) {
 			return a.ArenaBudget(ctx)
+		}),
+		kindMetrics: one(time.Minute, on(protocol.EventRunState, protocol.EventResult), func(ctx context.Context, a API, _ Key) (client.Answer[api.RunMetrics], error) {
+			return a.RunMetrics(ctx, "")
 		}),
 		kindChallenges: {
 			fetch: func(ctx context.Context, a API, _ Key, _ any) (any, error) {

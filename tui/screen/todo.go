@@ -42,10 +42,14 @@ func todos(w World) []todo {
 	}
 	pending, _ := pendingResults(w.Data)
 	for _, r := range pending {
+		why := team(sources, r.EnvironmentID, r.Author) + " on " + r.ChallengeID
+		if note := claimNote(w, *r.Result); note != "" {
+			why = note + ", " + why
+		}
 		all = append(all, todo{
 			id: "review:" + r.RunID, rank: 1, mark: mark{w.Theme.Pending, "review", look.Warn},
 			what: fmt.Sprintf("%s %s %s %s pp", w.Theme.Delta, points(r.Result.DeltaPP), w.Theme.PlusMinus, fixed(r.Result.StderrPP)),
-			why:  team(sources, r.EnvironmentID, r.Author) + " on " + r.ChallengeID, since: r.Result.CollectedAt,
+			why: why, since: r.Result.CollectedAt,
 			route: nav.Route{Place: nav.Review, Challenge: r.ChallengeID, Run: r.RunID}, run: r,
 		})
 	}

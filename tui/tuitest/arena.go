@@ -44,6 +44,7 @@ type Arena struct {
 	lines        chan protocol.LogLine
 	Calls        []string // what was called, in order; reads of data that is polled are left out
 	RefuseReview error
+	RefuseClaim  error
 	Explode      any // what following a log panics with; nil for not
 }
 
@@ -230,6 +231,34 @@ func (a *Arena) Collect(_ context.Context, _, run string) (client.Answer[api.Res
 		r.Stage, r.Result = &stage, resultOf(*r, 5, 6, protocol.Pending, a.Now)
 		return *r.Result, nil
 	})
+}
+
+// Claim notes who reviews the result of one of Runs.
+func (a *Arena) Claim(_ context.Context, _, run string, req api.ClaimRequest) (client.Answer[api.Result], error) {
+	return answer(a, func() (api.Result, error) {
+		a.called(map[bool]string{false: "claim ", true: "release "}[req.Release] + run)
+		r, err := a.find(run)
+		switch {
+		case err != nil:
+			return api.Result{}, err
+		case r.Result == nil:
+			return api.Result{}, protocol.ErrNoResult
+		case a.RefuseClaim != nil:
+			return api.Result{}, a.RefuseClaim
+		}
+		res := *r.Result
+		res.Claim = &api.Claim{By: a.Me.Name, At: a.Now, ExpiresAt: a.Now.Add(protocol.ClaimFor)}
+		if req.Release {
+			res.Claim.ExpiresAt = a.Now
+		}
+		r.Result = &res
+		return res, nil
+	})
+}
+
+// RunMetrics adds Runs up.
+func (a *Arena) RunMetrics(context.Context, string) (client.Answer[api.RunMetrics], error) {
+	return answer(a, func() (api.RunMetrics, error) { return metricsOf(a), nil })
 }
 
 // Review judges the result of one of Runs, once.

@@ -267,3 +267,27 @@ func logLine(from time.Time) func(n int64) protocol.LogLine {
 		return l
 	}
 }
+
+// metricsOf adds an arena's runs up.
+func metricsOf(a *Arena) api.RunMetrics {
+	m := protocol.Metrics{Runs: len(a.Runs), Considered: len(a.Runs), ByState: map[protocol.RunState]int{}, Spend: protocol.Spend{Settled: a.Budget.SettledUSD}}
+	for _, r := range a.Runs {
+		m.ByState[r.State]++
+		if r.State == protocol.RunFailed {
+			f := protocol.FailureCause{Cause: deref(r.Reason), Fault: deref(r.Fault), PlatformFault: r.PlatformFault, Runs: 1, LastRun: r.RunID, LastAt: r.Since}
+			if r.Stage != nil {
+				f.Stage = *r.Stage
+			}
+			m.Failures = append(m.Failures, f)
+		}
+	}
+	return api.RunMetrics{Metrics: m, Simulated: a.Budget.Simulated}
+}
+
+func deref[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
