@@ -116,33 +116,77 @@ const patience = 60 * time.Second
 // await waits until the screen shows every text.
 func (c *console) await(texts ...string) {
 	c.t.Helper()
-	c.until(strings.Join(texts, ", "), func() bool {
-		shown := c.vt.String()
-		for _, text := range texts {
-			if !strings.Contains(shown, text) {
-				return false
-			}
+	c.until(strings.Join(texts, ", "), func() bool { return shows(c.vt.String(), texts) })
+}
+
+// insist presses a key until the screen shows every text. It is for keys that do
+// the same again: what a program draws before it has read a new size takes no keys.
+func (c *console) insist(key string, texts ...string) {
+	c.t.Helper()
+	for end := time.Now().Add(patience); ; {
+		c.press(key)
+		if c.within(5*time.Second, texts...) {
+			return
 		}
-		return true
-	})
+		if time.Now().After(end) {
+			c.t.Fatalf("however often %q is pressed, the terminal never shows %q, but\n%s", key, texts, c.screen())
+		}
+	}
+}
+
+// within reports whether the screen shows every text in a while.
+func (c *console) within(d time.Duration, texts ...string) bool {
+	return c.wait(d, func() bool { return shows(c.vt.String(), texts) })
+}
+
+func shows(screen string, texts []string) bool {
+	for _, text := range texts {
+		if !strings.Contains(screen, text) {
+			return false
+		}
+	}
+	return true
+}
+
+// ends waits until a program has ended, and fails the test when it did so with an
+// error or not at all.
+func (c *console) ends(cmd *exec.Cmd) {
+	c.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			c.t.Errorf("%v\n%s", err, c.screen())
+		}
+	case <-time.After(patience):
+		c.t.Fatalf("the program does not end, but shows\n%s", c.screen())
+	}
 }
 
 // until waits until something holds of what was written.
 func (c *console) until(what string, holds func() bool) {
 	c.t.Helper()
-	deadline := time.NewTimer(patience)
+	if !c.wait(patience, holds) {
+		c.t.Fatalf("the terminal never shows %s, but\n%s", what, c.screen())
+	}
+}
+
+// wait waits for a while until something holds of what was written.
+func (c *console) wait(d time.Duration, holds func() bool) bool {
+	deadline := time.NewTimer(d)
 	defer deadline.Stop()
 	for {
 		c.mu.Lock()
 		ok, moved := holds(), c.moved
 		c.mu.Unlock()
 		if ok {
-			return
+			return true
 		}
 		select {
 		case <-moved:
 		case <-deadline.C:
-			c.t.Fatalf("the terminal never shows %s, but\n%s", what, c.screen())
+			return false
 		}
 	}
 }
@@ -154,16 +198,9 @@ var mode = regexp.MustCompile(`\x1b\[\?([0-9;]+)([hl])`)
 // was switched on is off, the cursor shows, and keys are read as before.
 func (c *console) restored() {
 	c.t.Helper()
-	on := map[string]bool{"25": true}
-	for _, m := range mode.FindAllStringSubmatch(c.bytes(), -1) {
-		for _, n := range strings.Split(m[1], ";") {
-			on[n] = m[2] == "h"
-		}
-	}
-	for n, is := range on {
-		if is != (n == "25") {
-			c.t.Errorf("mode %s is left %t", n, is)
-		}
+	var left []string
+	if !c.wait(patience, func() bool { left = leftOn(c.raw.String()); return len(left) == 0 }) {
+		c.t.Errorf("modes are left otherwise than they were found: %s", strings.Join(left, ", "))
 	}
 	after, err := term.GetState(c.slave.Fd())
 	if err != nil {
@@ -172,6 +209,23 @@ func (c *console) restored() {
 	if !reflect.DeepEqual(c.before, after) {
 		c.t.Error("the terminal reads keys in another way than before")
 	}
+}
+
+// leftOn are the private modes that a program leaves otherwise than it found them:
+// all of them were off, but for the cursor's.
+func leftOn(written string) (modes []string) {
+	on := map[string]bool{"25": true}
+	for _, m := range mode.FindAllStringSubmatch(written, -1) {
+		for _, n := range strings.Split(m[1], ";") {
+			on[n] = m[2] == "h"
+		}
+	}
+	for n, is := range on {
+		if is != (n == "25") {
+			modes = append(modes, n)
+		}
+	}
+	return modes
 }
 
 // quiet waits until nothing was written for a while, and returns how much was

@@ -49,7 +49,7 @@ func todos(w World) []todo {
 		all = append(all, todo{
 			id: "review:" + r.RunID, rank: 1, mark: mark{w.Theme.Pending, "review", look.Warn},
 			what: fmt.Sprintf("%s %s %s %s pp", w.Theme.Delta, points(r.Result.DeltaPP), w.Theme.PlusMinus, fixed(r.Result.StderrPP)),
-			why: why, since: r.Result.CollectedAt,
+			why:  why, since: r.Result.CollectedAt,
 			route: nav.Route{Place: nav.Review, Challenge: r.ChallengeID, Run: r.RunID}, run: r,
 		})
 	}
