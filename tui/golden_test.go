@@ -38,6 +38,7 @@ func screens() []stop {
 		{name: "collection", keys: []string{"4", "g", "j", "j", "j", "j", "enter"}},
 		{name: "leaderboard", keys: []string{"5"}},
 		{name: "board", keys: []string{"6", "g", "j"}},
+		{name: "attach", keys: []string{"4", "G", "enter", "a", "gates/results.json", "enter"}, after: []string{"esc"}},
 		{name: "jobs", keys: []string{"7"}},
 		{name: "health", keys: []string{"8"}},
 	}
@@ -62,6 +63,9 @@ func moments() []stop {
 		{name: "accept", keys: []string{"3", "g", "enter", "a", "ctrl+s"}, after: []string{"esc"}},
 		{name: "verdicts", keys: []string{"4", "G", "enter", "tab"}},
 		{name: "collection-tasks", keys: []string{"4", "G", "enter", "shift+tab"}},
+		{name: "attach-path", keys: []string{"4", "G", "enter", "a", "tab", "tab"}, after: []string{"esc"}},
+		{name: "attach-refused", keys: []string{"4", "G", "enter", "a", "gates/nothing.json", "enter"}, after: []string{"esc"}},
+		{name: "attach-confirm", keys: []string{"4", "G", "enter", "a", "gates/results.json", "enter", "ctrl+s"}, after: []string{"esc", "esc"}},
 		{name: "message", keys: []string{"6", "g", "j", "enter"}},
 		{name: "answer", keys: []string{"6", "g", "j", "a", "It is a good point."}, after: []string{"esc"}},
 		{name: "grace", keys: []string{"3", "g", "enter", "a", "ctrl+s", "tab", "enter"}, after: []string{"z"}},

@@ -36,6 +36,7 @@ func setups() map[screen.Scope][][]string {
 		screen.OnBoard:     {{"6"}},
 		screen.OnWrite:     {{"6", "w", "text"}},
 		screen.OnCollected: {{"4", "enter"}},
+		screen.OnAttach:    {{"4", "enter", "a"}, {"4", "enter", "a", "gates/results.json", "enter"}, {"4", "enter", "a", "gates/results.json", "enter", "down"}},
 	}
 }
 

@@ -86,6 +86,8 @@ func (m *Model) changed(c screen.Changed) tea.Cmd {
 			screen.RunQuery(c.Result.ChallengeID, c.Result.RunID).Key, screen.RunsQuery(c.Result.ChallengeID).Key,
 			screen.LeaderboardQuery(c.Result.ChallengeID).Key, screen.ChallengesQuery().Key,
 		})
+	case c.Attached != nil:
+		m.data.Refresh([]screen.Key{screen.GatesQuery(c.Attached.ChallengeID, c.Attached.EnvironmentID).Key})
 	case c.Posted != nil:
 		m.data.Refresh([]screen.Key{screen.MessagesQuery().Key})
 	}

@@ -278,7 +278,7 @@ func (m *Model) world() screen.World {
 		Data: m.data, Keys: m.keys, Theme: m.theme, Now: m.now.Add(m.data.Skew()), Zone: m.options.Zone,
 		Width: m.bodyWidth(), Height: m.bodyHeight(), ReadOnly: m.options.ReadOnly, Held: m.held, Drafts: m.drafts,
 		Panes: m.panes[m.top().route.Place], Deeds: m.deeds,
-		Do: m.do, After: m.after, Save: m.save, Pager: m.pager,
+		Do: m.do, After: m.after, Files: m.options.Files, Save: m.save, Pager: m.pager,
 	}
 }
 

@@ -540,3 +540,50 @@ func TestHealthSaysWhatIsWrong(t *testing.T) {
 		p.Has("✗ broken  connection", "no answer since")
 	})
 }
+
+// What is attached is what was judged and shown, once, after asking.
+func TestAttachGates(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("4", "G", "enter", "a")
+		p.Has("Attached: version 2 by mira")
+		p.Type("ctrl+s")
+		p.Has("Have the file judged first")
+		p.Type("tab")
+		p.Has("Results file: gates/")
+		p.Type("tab")
+		p.Has("Results file: gates/results", "results-2.json  results.json")
+		p.Lacks("rest.sh")
+		p.Type(".json", "enter")
+		p.Has("Not attached. As version 3: 1 accepted, 1 rejected, 1 inconclusive", "✗ rejected", "rename-all", "noop rejected: 7 of 8 passed, 1 failed, 0 open")
+		if diff := cmp.Diff([]string{"judge for " + tuitest.ColAurora}, a.Calls); diff != "" {
+			t.Error(diff)
+		}
+		p.Type("x", "ctrl+s")
+		p.Has("The path is another than the one that was judged")
+		p.Type("backspace", "ctrl+s")
+		p.Has("Attach these results?", "version 3 of the verdict")
+		p.Type("enter") // Cancel has the focus
+		if len(a.Calls) != 1 {
+			t.Errorf("attached without being asked to: %q", a.Calls)
+		}
+		p.Type("ctrl+s", "tab", "enter")
+		if diff := cmp.Diff([]string{"judge for " + tuitest.ColAurora, "attach to " + tuitest.ColAurora}, a.Calls); diff != "" {
+			t.Error(diff)
+		}
+		p.Has("Version 3 of the verdict is attached")
+		p.Type("tab")
+		p.Has("Verdicts 3", "pack-files", "25.0%")
+	})
+}
+
+func TestAttachThatIsRefused(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		a.Change(func(a *tuitest.Arena) {
+			a.RefuseAttach = protocol.ErrPlanChanged.Detailf("The results were made for another plan.")
+		})
+		p.Type("4", "G", "enter", "a", "gates/results.json", "enter")
+		p.Has("✗ The results were made for another plan.")
+		p.Type("ctrl+s")
+		p.Has("Have the file judged first")
+	})
+}

@@ -51,6 +51,8 @@ type Options struct {
 	// Create makes a new file for a saved log or a crash, and says where it is.
 	// Nil: saving is refused.
 	Create func(name string) (file io.WriteCloser, path string, err error)
+	// Files is what may be read of this machine, for gate results. Zero: nothing.
+	Files screen.Files
 	// Pager makes the command that shows a file; nil: there is no pager.
 	Pager func(path string) *exec.Cmd
 }
@@ -104,5 +106,61 @@ func CreateIn(dir string) func(string) (io.WriteCloser, string, error) {
 				return f, path, err
 			}
 		}
+	}
+}
+
+// maxListed is how many names of a directory are looked at.
+const maxListed = 10_000
+
+// FilesIn reads files by paths that are relative to a directory, or begin with ~/
+// for the person's own.
+func FilesIn(dir, home string) screen.Files {
+	locate := func(name string) string {
+		if rest, ok := strings.CutPrefix(name, "~/"); ok && home != "" {
+			return filepath.Join(home, rest)
+		}
+		if filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(dir, name)
+	}
+	return screen.Files{
+		List: func(name string) ([]string, error) {
+			d, err := os.Open(locate(name))
+			if err != nil {
+				return nil, err
+			}
+			defer d.Close()
+			entries, err := d.ReadDir(maxListed)
+			if err != nil && err != io.EOF {
+				return nil, err
+			}
+			names := make([]string, len(entries))
+			for i, e := range entries {
+				if names[i] = e.Name(); e.IsDir() {
+					names[i] += "/"
+				}
+			}
+			return names, nil
+		},
+		Read: func(name string, limit int64) ([]byte, error) {
+			info, err := os.Stat(locate(name))
+			switch {
+			case err != nil:
+				return nil, err
+			case !info.Mode().IsRegular(): // opening a pipe would wait for ever
+				return nil, fmt.Errorf("%s is no file", name)
+			}
+			f, err := os.Open(locate(name))
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			raw, err := io.ReadAll(io.LimitReader(f, limit+1))
+			if err == nil && int64(len(raw)) > limit {
+				err = fmt.Errorf("%s is larger than the %d MB that results may have", name, limit>>20)
+			}
+			return raw, err
+		},
 	}
 }

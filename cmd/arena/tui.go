@@ -104,7 +104,7 @@ func (env *environ) dashboard(ctx context.Context, d dashboard) error {
 	o := tui.Options{
 		Client: c, BaseURL: c.BaseURL(), In: env.Stdin, Out: env.Stdout, Getenv: env.Getenv, Now: d.now, Zone: time.Local,
 		ReadOnly: d.ReadOnly, ASCII: d.ASCII, QuitEffect: d.quitEffect, Create: tui.CreateIn(dir), Pager: env.pager,
-		MaySuspend: maySuspend, Bindings: bindings,
+		MaySuspend: maySuspend, Bindings: bindings, Files: tui.FilesIn(dir, env.Getenv("HOME")),
 	}
 	switch {
 	case env.Getenv("TERM") == "dumb", !env.StdoutTTY:

@@ -25,6 +25,7 @@ const (
 	Attempt    Place = "attempt"
 	Review     Place = "review"
 	Collection Place = "collection"
+	Attach     Place = "attach" // gate results
 	Message    Place = "message"
 	Write      Place = "write" // a new message
 	Deeds      Place = "deeds" // what the person did

@@ -20,7 +20,9 @@ type Changed struct {
 	// Reviewed is the result as it is now; nil when the answer was no result.
 	Result *api.Result
 	Posted *api.Message
-	Err    error
+	// Attached is the verdict as it is now; nil when the answer was none.
+	Attached *api.AttachedGates
+	Err      error
 }
 
 // runSubject is a run to copy.

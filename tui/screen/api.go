@@ -37,6 +37,7 @@ type API interface {
 	ListEnvironments(ctx context.Context, f protocol.CollectionFilter, page protocol.Page) (client.Answer[api.Environments], error)
 	GetEnvironment(ctx context.Context, id string) (client.Answer[api.Environment], error)
 	GetGates(ctx context.Context, challenge, id string) (client.Answer[api.Gates], error)
+	AttachGates(ctx context.Context, challenge, id string, req api.AttachGates) (client.Answer[api.AttachedGates], error)
 	GatesCatalogue(ctx context.Context) (client.Answer[api.Catalogue], error)
 
 	ListMessages(ctx context.Context, page protocol.Page) (client.Answer[api.Messages], error)

@@ -122,6 +122,8 @@ func (s *collectionScreen) Update(w World, msg tea.Msg) tea.Cmd {
 			cmd = nav.To(nav.Back{})
 		case msg.Intent == Choose:
 			cmd = s.open()
+		case msg.Intent == Attach:
+			cmd = nav.Go(nav.Route{Place: nav.Attach, Challenge: s.challenge(w), Collection: s.route.Collection})
 		}
 	}
 	s.sync(w)
@@ -214,7 +216,7 @@ func (s *collectionScreen) View(w World) string {
 
 func (s *collectionScreen) nothing() string {
 	return []string{
-		"The gates found nothing.", "No gate results are attached. They are attached with: arena gates attach", "The collection has not run yet.", "No task was looked at.",
+		"The gates found nothing.", "No gate results are attached: a attaches a file of them.", "The collection has not run yet.", "No task was looked at.",
 	}[s.part]
 }
 

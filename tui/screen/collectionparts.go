@@ -16,7 +16,7 @@ import (
 func (s *collectionScreen) columns() []column {
 	switch s.part {
 	case partVerdicts:
-		return []column{{title: "Decision", width: 14}, {title: "Task", width: 24, flex: 1}, {title: "Band", width: 6, right: true}, {title: "Reasons", width: 24, flex: 2}}
+		return verdictColumns()
 	case partRuns:
 		return []column{{title: "State", width: 10}, {title: "Run", width: 12}, {title: "Challenge", width: 13}, {title: "Result", width: 18, flex: 1}, {title: "Age", width: 4, right: true}}
 	case partIdentity:
@@ -118,23 +118,15 @@ func (s *collectionScreen) verdicts(w World) ([]string, map[string]item, func(in
 	g, _ := Read(w.Data, GatesQuery(s.challenge(w), s.route.Collection))
 	var all []protocol.TaskVerdict
 	if g.Verdict != nil {
-		all = slices.Clone(g.Verdict.Tasks)
+		all = byDecision(g.Verdict.Tasks)
 	}
-	order := []protocol.Decision{protocol.TaskRejected, protocol.TaskInconclusive, protocol.TaskAccepted}
-	slices.SortStableFunc(all, func(a, b protocol.TaskVerdict) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.Decision), slices.Index(order, b.Decision)), cmp.Compare(a.Task, b.Task))
-	})
 	var ids []string
 	items := map[string]item{}
 	for _, v := range all {
-		band := ""
-		if v.BandPassRate != nil {
-			band = percent(*v.BandPassRate)
-		}
 		ids = append(ids, v.Task)
 		items[v.Task] = item{
-			cells: []cell{decisionMark(w.Theme, v.Decision).cell(), text(v.Task), text(band), {strings.Join(v.Reasons, "; "), look.Dim}}, value: v,
-			detail: append([]string{fmt.Sprintf("Attached %s ago by %s, version %d.", Ago(w.Now, g.Verdict.AttachedAt), g.Verdict.AttachedBy, g.Verdict.Version)}, v.Reasons...),
+			cells: verdictCells(w.Theme, v), value: v,
+			detail: append(verdictDetail(v), fmt.Sprintf("Attached %s ago by %s, version %d, of commit %s.", Ago(w.Now, g.Verdict.AttachedAt), g.Verdict.AttachedBy, g.Verdict.Version, or(short(g.Verdict.Revision), "unknown"))),
 		}
 	}
 	return ids, items, func(i int) Fields {

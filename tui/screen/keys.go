@@ -41,6 +41,7 @@ const (
 	OnJobs      Scope = "jobs"
 	OnSources   Scope = "collections"
 	OnCollected Scope = "collection"
+	OnAttach    Scope = "attach"
 )
 
 // The intents.
@@ -115,6 +116,7 @@ const (
 	Send      Intent = "send"
 	WriteNew  Intent = "write"
 	Answer    Intent = "answer"
+	Attach    Intent = "attach"
 )
 
 // TabIntent opens the n-th tab, counted from 0.
@@ -341,7 +343,17 @@ func resultKeys(row rowFunc, needs needFunc) []Binding {
 		needs(Writer, row(OnWrite, "ctrl+s", Send, "post", "Post the message")),
 		row(OnWrite, "esc ctrl+c", Clear, "leave", "Leave without posting"),
 
+		needs(Editor, row(OnCollected, "a", Attach, "attach", "Attach results of the dynamic gates from a file")),
 		row(OnCollected, "tab", NextPane, "next part", "Findings, verdicts, runs, tasks"),
 		row(OnCollected, "shift+tab", PrevPane, "", "The part before"),
+
+		row(OnAttach, "tab", Complete, "complete", "Complete the path"),
+		row(OnAttach, "enter", Choose, "judge", "Have the arena judge the file; nothing is stored"),
+		needs(Editor, row(OnAttach, "ctrl+s", Send, "attach", "Attach what was judged, after confirming")),
+		row(OnAttach, "up", Up, "", "The verdict before"),
+		row(OnAttach, "down", Down, "", "The next verdict"),
+		row(OnAttach, "pgup", PageUp, "", "A page of verdicts up"),
+		row(OnAttach, "pgdown", PageDown, "", "A page of verdicts down"),
+		row(OnAttach, "esc ctrl+c", Clear, "leave", "Leave without attaching"),
 	}
 }

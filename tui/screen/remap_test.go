@@ -34,7 +34,7 @@ func TestRemapSaysWhatIsWrongWhere(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"log", "keys:1: a line is: scope intent = keys"},
 		{"\nlog follow =", "keys:2: a line is"},
-		{"lob follow = F", "keys:1: there is no scope lob; the scopes are anywhere, attempt,"},
+		{"lob follow = F", "keys:1: there is no scope lob; the scopes are anywhere, attach, attempt,"},
 		{"log fellow = F", "keys:1: log has no intent fellow; it has choose, follow,"},
 		{"log follow = w", "keys:1: the key w of log already means wrap; give that another key too"},
 		{"log follow = F\nlog wrap = F", "keys:2: the key F of log already means follow"},

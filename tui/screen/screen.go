@@ -63,6 +63,8 @@ type World struct {
 	Do func(call func(ctx context.Context, a API) tea.Msg) tea.Cmd
 	// After makes a command that sends a message in a while.
 	After func(d time.Duration, msg func(now time.Time) tea.Msg) tea.Cmd
+	// Files is what may be read of this machine.
+	Files Files
 	// Save makes a command that writes a new file and says where it is.
 	Save func(name string, content Content) tea.Cmd
 	// Pager makes a command that shows a text in the person's pager.
@@ -172,6 +174,8 @@ func New(r nav.Route, t look.Theme) Screen {
 		return newReview(r, t)
 	case nav.Collection:
 		return newCollection(r)
+	case nav.Attach:
+		return newAttach(r)
 	case nav.Message:
 		return newMessage(r)
 	case nav.Write:

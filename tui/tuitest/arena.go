@@ -45,7 +45,9 @@ type Arena struct {
 	Calls        []string // what was called, in order; reads of data that is polled are left out
 	RefuseReview error
 	RefuseClaim  error
-	Explode      any // what following a log panics with; nil for not
+	RefuseAttach error
+	Judged       api.Verdict // what results of gates come to
+	Explode      any         // what following a log panics with; nil for not
 }
 
 // Change changes answers while the dashboard may be asking.
@@ -348,6 +350,30 @@ func (a *Arena) GetEnvironment(_ context.Context, id string) (client.Answer[api.
 // GetGates answers one of Gates.
 func (a *Arena) GetGates(_ context.Context, _, id string) (client.Answer[api.Gates], error) {
 	return answer(a, func() (api.Gates, error) { return a.Gates[id], nil })
+}
+
+// AttachGates answers Judged, and stores it as a verdict unless it is a dry run.
+func (a *Arena) AttachGates(_ context.Context, challenge, id string, req api.AttachGates) (client.Answer[api.AttachedGates], error) {
+	return answer(a, func() (api.AttachedGates, error) {
+		a.called(map[bool]string{false: "attach to ", true: "judge for "}[req.DryRun] + id)
+		if a.RefuseAttach != nil {
+			return api.AttachedGates{}, a.RefuseAttach
+		}
+		g := a.Gates[id]
+		v := a.Judged
+		v.Version, v.AttachedBy, v.AttachedAt, v.PlanDigest, v.Revision, v.GateSet = 1, a.Me.Name, a.Now, req.PlanDigest, req.Revision, req.GateSet
+		if g.Verdict != nil {
+			v.Version = g.Verdict.Version + 1
+		}
+		if !req.DryRun {
+			g.Verdict = &v
+			a.Gates[id] = g
+		}
+		n := protocol.CountDecisions(v.Tasks)
+		return api.AttachedGates{EnvironmentID: id, ChallengeID: challenge, DryRun: req.DryRun, Verdict: v, Decisions: api.Decisions{
+			Accepted: n[protocol.TaskAccepted], Rejected: n[protocol.TaskRejected], Inconclusive: n[protocol.TaskInconclusive],
+		}}, nil
+	})
 }
 
 // GatesCatalogue answers Catalogue.

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/posttrainarena/arena/tui"
+	"github.com/posttrainarena/arena/tui/screen"
 )
 
 // Pump runs a dashboard. It must be made inside a synctest bubble.
@@ -65,6 +66,17 @@ func Options(a *Arena) tui.Options {
 	return tui.Options{
 		Client: a, BaseURL: "http://127.0.0.1:7860", Out: io.Discard, Now: time.Now, Zone: time.UTC,
 		Getenv: func(name string) string { return env[name] },
+		Files: screen.Files{
+			List: func(dir string) ([]string, error) {
+				return map[string][]string{"": {"gates/", "notes.txt", ".hidden/"}, "gates/": {"results.json", "results-2.json", "rest.sh"}}[dir], nil
+			},
+			Read: func(name string, _ int64) ([]byte, error) {
+				if name == "gates/results.json" {
+					return []byte(Results), nil
+				}
+				return nil, fmt.Errorf("open %s: no such file", name)
+			},
+		},
 	}
 }
 

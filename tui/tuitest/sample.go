@@ -63,7 +63,7 @@ func Sample(now time.Time) *Arena {
 	}
 	a.Challenges = challenges(now, a.Runs)
 	a.Boards = boards(a)
-	a.Gates, a.Catalogue = gates(), catalogue()
+	a.Gates, a.Catalogue, a.Judged = gates(), catalogue(), judged()
 	a.Messages = messages(now)
 	a.Attempts, a.AttemptsOf = attempts(RunPending), RunPending
 	a.LogLength, a.LogLine = 400, logLine(now.Add(-3*time.Hour))
