@@ -148,6 +148,13 @@ func againstServer(t *testing.T, arena, data string) {
 		c.ends(cmd)
 		c.restored()
 	})
+	t.Run("attach gates", func(t *testing.T) {
+		c, cmd := start(t)
+		attachGates(t, c, arena, env)
+		c.press("\x03")
+		c.ends(cmd)
+		c.restored()
+	})
 	t.Run("idle", func(t *testing.T) {
 		c, _ := start(t)
 		c.press("4") // nothing goes on among collections

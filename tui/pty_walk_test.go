@@ -1,6 +1,7 @@
 package tui_test
 
 import (
+	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -93,4 +94,50 @@ func growingLog(t *testing.T, arena string) {
 	c.press("\t", "\r")
 	c.ends(cmd)
 	c.restored()
+}
+
+// attachGates attaches results to the newest collection: a file that arena gates
+// collect made of jobs that were never run.
+func attachGates(t *testing.T, c *console, arena string, env []string) {
+	dir := t.TempDir()
+	run := func(args ...string) []byte {
+		t.Helper()
+		cmd := exec.Command(arena, args...)
+		cmd.Env, cmd.Dir = env, dir
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("arena %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return out
+	}
+	var listed struct {
+		Environments []struct {
+			ID        string `json:"id"`
+			Challenge string `json:"target_challenge_id"`
+		} `json:"environments"`
+	}
+	if err := json.Unmarshal(run("environments", "list"), &listed); err != nil || len(listed.Environments) == 0 {
+		t.Fatalf("%v, %d collections", err, len(listed.Environments))
+	}
+	newest := listed.Environments[0]
+	run("gates", "plan", "--challenge", newest.Challenge, "--id", newest.ID, "--out", "plan.json")
+	run("gates", "collect", "--plan", "plan.json", "--jobs-root", dir, "--out", "results.json")
+	c.press("4")
+	c.await("16 collections")
+	c.press("g", "\r")
+	c.await("Collections › ", "Findings")
+	c.press("a")
+	c.await("Results file:", "Nothing is attached yet.")
+	c.press(dir + "/res")
+	c.await("/res")
+	c.press("\t")
+	c.await("/results.json")
+	c.press("\r")
+	c.await("Not attached. As version 1: 0 accepted", "inconclusive")
+	c.press("\x13")
+	c.await("Attach these results?", "▸ Cancel ◂")
+	c.press("\t")
+	c.await("▸ Attach ◂")
+	c.press("\r")
+	c.await("Version 1 of the verdict is attached")
 }

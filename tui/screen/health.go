@@ -115,7 +115,7 @@ func checks(w World) []check {
 	}
 	all = append(all, providerChecks(w)...)
 	all = append(all, check{
-		"backup", unknown, "backups", "the arena does not tell clients how old its newest backup is", "on its machine: arena backup, and arena doctor once it is there",
+		"backup", unknown, "backups", "the arena does not tell clients how old its newest backup is", "ask who runs its machine, and when a backup was restored last",
 	})
 	var sorted []check
 	for _, v := range []verdictOf{breaks, doubt, unknown, holds} {

@@ -154,7 +154,7 @@ func sources() map[kind]source {
 		kindLeaderboard: one(30*time.Second, on(protocol.EventResult), func(ctx context.Context, a API, k Key) (client.Answer[api.Leaderboard], error) {
 			return a.Leaderboard(ctx, k.Challenge)
 		}),
-		kindGates: one(time.Minute, func(k Key, ev api.Event) bool {
+		kindGates: one(5*time.Minute, func(k Key, ev api.Event) bool {
 			return ev.Kind == protocol.EventVerdict && ev.EnvironmentID != nil && *ev.EnvironmentID == k.ID
 		}, func(ctx context.Context, a API, k Key) (client.Answer[api.Gates], error) {
 			return a.GetGates(ctx, k.Challenge, k.ID)

@@ -63,6 +63,9 @@ func todos(w World) []todo {
 		newest[pair] = true
 	}
 	all = append(all, challengeTodos(w)...)
+	if t, ok := gatesTodo(w); ok {
+		all = append(all, t)
+	}
 	slices.SortStableFunc(all, func(a, b todo) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), a.since.Compare(b.since), cmp.Compare(a.id, b.id))
 	})
@@ -108,6 +111,58 @@ func stalled(w World, r api.Run) string {
 		return fmt.Sprintf("%s takes %s, usually %s", s.Stage, coarse(took), coarse(usual))
 	}
 	return ""
+}
+
+// How many collections are looked at for gate results, and for how long they are
+// waited for.
+const (
+	mostUngated = 8
+	ungatedFor  = 14 * 24 * time.Hour
+)
+
+// gated are the newest collections of which gate results are to be expected.
+func gated(w World) []api.Environment {
+	open := map[string]bool{}
+	for _, c := range challenges(w.Data) {
+		open[c.ID] = c.Status == protocol.StatusOpen
+	}
+	rows, _ := Read(w.Data, CollectionsQuery())
+	var all []api.Environment
+	for _, e := range rows.All {
+		if open[deref(e.TargetChallengeID)] && e.EligibleTasks > 0 && w.Now.Sub(e.CreatedAt) < ungatedFor && len(all) < mostUngated {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// gatedKeys ask what is attached to those.
+func gatedKeys(w World) []Key {
+	var keys []Key
+	for _, e := range gated(w) {
+		keys = append(keys, GatesQuery(*e.TargetChallengeID, e.ID).Key)
+	}
+	return keys
+}
+
+// gatesTodo says which of the newest collections wait for gate results, in one row:
+// they are the least pressing.
+func gatesTodo(w World) (todo, bool) {
+	var wait []api.Environment
+	for _, e := range gated(w) {
+		if g, ok := Read(w.Data, GatesQuery(*e.TargetChallengeID, e.ID)); ok && g.Verdict == nil {
+			wait = append(wait, e)
+		}
+	}
+	if len(wait) == 0 {
+		return todo{}, false
+	}
+	oldest := wait[len(wait)-1]
+	return todo{
+		id: "gates", rank: 7, mark: mark{w.Theme.Waiting, "gates", look.Dim}, what: "No gate results for " + counted(len(wait), "collection"),
+		why: "the oldest is " + or(oldest.Title, oldest.ID), since: oldest.CreatedAt,
+		route: nav.Route{Place: nav.Collection, Challenge: *oldest.TargetChallengeID, Collection: oldest.ID},
+	}, true
 }
 
 // challengeTodos are open challenges that take no runs although nobody paused

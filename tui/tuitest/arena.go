@@ -76,6 +76,24 @@ func (a *Arena) Print(text string) {
 	a.lines <- line
 }
 
+// Pour adds lines to the log as LogLine makes them, for whoever follows it.
+func (a *Arena) Pour(n int64) {
+	for range n {
+		a.mu.Lock()
+		a.LogLength++
+		line := a.LogLine(a.LogLength)
+		a.mu.Unlock()
+		a.lines <- line
+	}
+}
+
+// Length is how long the log is by now.
+func (a *Arena) Length() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.LogLength
+}
+
 // answer is the common part of every answer.
 func answer[T any](a *Arena, get func() (T, error)) (client.Answer[T], error) {
 	a.mu.Lock()

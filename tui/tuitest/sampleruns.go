@@ -270,7 +270,7 @@ func logLine(from time.Time) func(n int64) protocol.LogLine {
 
 // metricsOf adds an arena's runs up.
 func metricsOf(a *Arena) api.RunMetrics {
-	m := protocol.Metrics{Runs: len(a.Runs), Considered: len(a.Runs), ByState: map[protocol.RunState]int{}, Spend: protocol.Spend{Settled: a.Budget.SettledUSD}}
+	m := protocol.Metrics{Runs: len(a.Runs), Considered: len(a.Runs), ByState: map[protocol.RunState]int{}, Spend: protocol.Spend{Settled: a.Budget.SettledUSD, Reserved: a.Budget.ReservedUSD}}
 	for _, r := range a.Runs {
 		m.ByState[r.State]++
 		if r.State == protocol.RunFailed {
