@@ -110,7 +110,7 @@ func checks(w World) []check {
 	all := []check{linkCheck(w), readyCheck(w), budgetCheck(w), versionCheck(w)}
 	for _, c := range challenges(w.Data) {
 		if c.Status == protocol.StatusOpen {
-			all = append(all, challengeCheck(c))
+			all = append(all, challengeCheck(w, c))
 		}
 	}
 	all = append(all, providerChecks(w)...)
@@ -183,7 +183,7 @@ func versionCheck(w World) check {
 	return check{"version", holds, "build", fmt.Sprintf("%s %s, schema %d, SQLite %s, gates %s, provider %s", v.Name, v.Version, v.Schema, v.SQLite, v.GateSet, or(v.Provider, "none")), ""}
 }
 
-func challengeCheck(c api.Challenge) check {
+func challengeCheck(w World, c api.Challenge) check {
 	k := check{id: "challenge:" + c.ID, name: "challenge"}
 	switch {
 	case c.RunsPaused != nil:
@@ -194,6 +194,9 @@ func challengeCheck(c api.Challenge) check {
 		k.verdict, k.what = holds, c.ID+" takes runs"
 	case c.Health.ActiveRun != nil:
 		k.verdict, k.what = holds, c.ID+" is busy with a run"
+		if other := busyWith(w.Data, c); other != "" {
+			k.what = c.ID + " waits for the run on " + other
+		}
 	default:
 		k.verdict, k.what, k.fix = doubt, c.ID+" takes no runs: "+sentence(deref(c.Health.Reason)), "arena run --challenge "+c.ID+" shows every check"
 	}

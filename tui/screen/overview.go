@@ -302,6 +302,15 @@ func (s *overviewScreen) rows(w World, l *List, width int, focus bool, draw func
 	return l.Unfocused(width, draw)
 }
 
+// busyWith is the other challenge whose run a challenge waits for, empty when it is
+// its own: one run is active at a time across the arena.
+func busyWith(d *Data, c api.Challenge) string {
+	if r, ok := runByID(d, deref(c.Health.ActiveRun)); ok && r.ChallengeID != c.ID {
+		return r.ChallengeID
+	}
+	return ""
+}
+
 // challengeRows are the challenges with their health.
 func challengeRows(w World, width int) []string {
 	t := w.Theme
@@ -319,6 +328,9 @@ func challengeRows(w World, width int) []string {
 			state = cell{t.Live + " takes runs", look.Good}
 		case c.Health.ActiveRun != nil:
 			state = cell{t.Working + " a run is active", look.Accent}
+			if other := busyWith(w.Data, c); other != "" {
+				state = cell{t.Waiting + " waits for " + other, look.Dim}
+			}
 		default:
 			state = cell{t.Stopped + " " + sentence(deref(c.Health.Reason)), look.Warn}
 		}
