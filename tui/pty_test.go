@@ -240,7 +240,7 @@ func TestFramesAreAtomic(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() { done <- tui.Run(ctx, o) }()
-		c.await("▌ ◆ review   Δ +6.2", "Needs you 5")
+		c.await("▌ ◆ review   Δ +6.2", "Needs you 6")
 		c.press("y")
 		c.await("Copied run " + tuitest.RunPending)
 		c.until("a clipboard sequence", func() bool { return strings.Contains(c.raw.String(), "\x1b]52;c;Y2hhbGxlbmdlLWIwMDAwMDAwMDAwMQ==") })
