@@ -183,7 +183,8 @@ func TestStatesDifferInGrey(t *testing.T) {
 		collect(0, "4", "g", "j", "j", "j", "j", "enter")
 		collect(0, "4", "G", "enter", "tab")
 		collect(0, "4", "G", "enter", "shift+tab")
-		for _, want := range []string{"queued", "running", "scored", "failed", "canceled", "no", "pending", "accepted", "rejected", "pass", "fail", "timeout", "error", "block", "reject", "controls", "review", "inconclusive"} {
+		collect(0, "8")
+		for _, want := range []string{"well", "look", "open", "queued", "running", "scored", "failed", "canceled", "no", "pending", "accepted", "rejected", "pass", "fail", "timeout", "error", "block", "reject", "controls", "review", "inconclusive"} {
 			if seen[want] == "" {
 				t.Errorf("no row is %s", want)
 			}
