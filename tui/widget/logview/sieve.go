@@ -243,7 +243,7 @@ func (m *Model) sieveMove(rows int, scroll bool) tea.Cmd {
 		last, body := len(s.kept)-1, max(m.body(), 1)
 		at := s.index(s.cursor)
 		if rows > 0 && at == last && s.to > m.total {
-			m.following = true
+			m.follow()
 		} else {
 			m.pause()
 		}
@@ -258,7 +258,7 @@ func (m *Model) sieveMove(rows int, scroll bool) tea.Cmd {
 		s.cursor = s.kept[to].n
 		m.sieveSettle()
 	}
-	return m.goOn()
+	return tea.Batch(m.fetch(), m.goOn())
 }
 
 // sieveEnds goes to the first line that is known to pass, or follows the end.
@@ -271,8 +271,7 @@ func (m *Model) sieveEnds(end bool) tea.Cmd {
 		m.sift(s.level, m.total)
 	}
 	m.failed, m.notice, m.sieve.stopped = nil, "", false
-	m.following, m.skipped = true, 0
-	m.sieveSettle()
+	m.follow()
 	return tea.Batch(m.fetch(), m.goOn())
 }
 
