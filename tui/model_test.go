@@ -61,7 +61,7 @@ func TestReviewInSixKeys(t *testing.T) {
 func TestRejectionNeedsANote(t *testing.T) {
 	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
 		a.Change(func(a *tuitest.Arena) { a.Gates = nil })
-		p.Type("3", "enter", "a")
+		p.Type("3", "enter", "r", "a")         // the gates were asked for by the overview
 		p.Has("Change +6.25 pp over 32 tasks") // the draft shows at once
 		p.Type("esc", "x", "ctrl+s")           // nothing is wrong, so there is no draft
 		p.Has("in at least 20 characters")
@@ -221,10 +221,10 @@ func TestRefreshKeepsTheSelection(t *testing.T) {
 // When the arena goes away, the last good data stays and says how old it is.
 func TestOffline(t *testing.T) {
 	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
-		p.Has("● live", "Needs you 5")
+		p.Has("● live", "Needs you 6")
 		a.Change(func(a *tuitest.Arena) { a.Down = client.ErrNetwork })
 		p.Pass(2 * time.Minute)
-		p.Has("○ offline 1m", "Needs you 5", "$338.40 settled")
+		p.Has("○ offline 1m", "Needs you 6", "$338.40 settled")
 		a.Change(func(a *tuitest.Arena) { a.Down = nil })
 		p.Pass(30 * time.Second)
 		p.Has("● live")
