@@ -64,7 +64,7 @@ func line(t testing.TB, verb *kong.Node, optional *kong.Flag) []string {
 			words = append(words, "--file", file(t, "request.json", requestFor(verb)))
 		case f.Name == "dir":
 			words = append(words, "--dir", "testdata/pack")
-		case f.Name == "limit" || f.Name == "n" || f.Name == "after":
+		case f.Target.CanInt():
 			words = append(words, "--"+f.Name, "1")
 		case f.Name == "request-id":
 			words = append(words, "--request-id", "request-0001")

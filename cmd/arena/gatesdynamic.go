@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/posttrainarena/arena/gates/dynamic"
@@ -26,7 +27,7 @@ type gatesPlanCmd struct {
 	BandAttempts   int    `placeholder:"N" help:"Attempts of the base model; 4 otherwise."`
 	RequireOracle  bool   `xor:"oracle" help:"Leave out tasks without a working reference solution, whatever the arena's policy."`
 	AllowNoOracle  bool   `xor:"oracle" help:"Plan tasks without a working reference solution, whatever the arena's policy."`
-	Out            string `placeholder:"FILE" help:"Write the plan to a file instead of standard output."`
+	Out            string `placeholder:"FILE" help:"Write the plan to this file as well."`
 }
 
 // Run prints or writes the plan.
@@ -55,19 +56,21 @@ func (cmd *gatesPlanCmd) Run(ctx context.Context, env *environ) error {
 	return nil
 }
 
-// put writes a document to a file, or to standard output when there is no name.
+// put writes a document to standard output, and to a file when there is a name.
 func (env *environ) put(name string, raw json.RawMessage) error {
-	if name == "" {
-		return env.answer(raw)
+	if name != "" {
+		if err := write(name, slices.Concat(raw, []byte{'\n'})); err != nil {
+			return err
+		}
 	}
-	return write(name, append(raw, '\n'))
+	return env.answer(raw)
 }
 
 // gatesCollectCmd makes results from a machine's files.
 type gatesCollectCmd struct {
 	Plan     string `required:"" placeholder:"FILE" help:"The plan that was run."`
 	JobsRoot string `required:"" placeholder:"DIR" help:"The directory that its commands wrote to."`
-	Out      string `placeholder:"FILE" help:"Write the results to a file instead of standard output."`
+	Out      string `placeholder:"FILE" help:"Write the results to this file as well."`
 	Rest     string `placeholder:"FILE" help:"Write the commands to run again, for what the results leave open, to this file."`
 }
 
