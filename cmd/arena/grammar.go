@@ -4,6 +4,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/posttrainarena/arena/protocol/client"
+	"github.com/posttrainarena/arena/protocol/episode"
 )
 
 // grammar is the whole command line. Help and completion are made from it.
@@ -31,6 +32,8 @@ type grammar struct {
 	Log      logCmd      `cmd:"" group:"run" help:"Print a run's job log; editors only."`
 	Attempts attemptsCmd `cmd:"" group:"run" help:"List the gate and training attempts of a run, or show one."`
 	Result   resultCmd   `cmd:"" group:"run" help:"Results of scored runs."`
+
+	Episode episodeCmd `cmd:"" group:"collection" help:"Episodes of one task in a container: serve them, check an image."`
 
 	applianceVerbs
 
@@ -63,6 +66,6 @@ func newParser(g *grammar, env *environ, exit func(int)) (*kong.Kong, error) {
 		kong.Exit(exit),
 		kong.ExplicitGroups(groups()),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Vars{"default_url": client.DefaultURL, "default_data": "~/.local/share/posttrain-arena"},
+		kong.Vars{"default_url": client.DefaultURL, "episode_home": episode.Home, "default_data": "~/.local/share/posttrain-arena"},
 	)
 }

@@ -41,11 +41,11 @@ func lines() map[string]int {
 		3: {"protocol/arena", "store", "protocol/api", "protocol/engine", "protocol/episode", "protocol/outbound", "protocol/hub/blobcache"},
 		4: {
 			"protocol/client", "protocol/hub/hfhub", "protocol/hub/github", "protocol/hub/bundle", "protocol/jobs/hfjobs", "protocol/jobs/local",
-			"protocol/jobs/simulated", "protocol/relay", "protocol/episode/check", "gates/controls", "tui/nav",
+			"protocol/jobs/simulated", "protocol/relay", "protocol/episode/check", "gates/controls", "tui/nav", "protocol/engine/enginetest",
 		},
 		5: {
 			"tui", "tui/screen", "tui/widget/palette", "fixture/world", "fixture/world/chaos", "protocol/server",
-			"protocol/hub/hubtest", "protocol/jobs/jobstest", "store/storetest", "tui/tuitest", "protocol/engine/enginetest",
+			"protocol/hub/hubtest", "protocol/jobs/jobstest", "store/storetest", "tui/tuitest", "protocol/episode/episodetest",
 		},
 		6: {"cmd/arena"},
 	} {
