@@ -18,7 +18,8 @@ import (
 const Label = "org.posttrainarena.test"
 
 // Open opens the engine of this machine, or skips the test with the reason why
-// there is none.
+// there is none. Call it in the test, not in a subtest: what both made is removed
+// when the test that called it ends.
 func Open(t testing.TB) *engine.Engine {
 	t.Helper()
 	if testing.Short() {
@@ -37,9 +38,11 @@ func Open(t testing.TB) *engine.Engine {
 	return e
 }
 
-// Labels mark what the test makes: Open's cleanup removes it, containers first.
+// Labels mark what the test and its subtests make: Open's cleanup removes it,
+// containers first.
 func Labels(t testing.TB) map[string]string {
-	return map[string]string{Label: strconv.Itoa(os.Getpid()) + "-" + strings.ReplaceAll(t.Name(), "/", "-")}
+	test, _, _ := strings.Cut(t.Name(), "/")
+	return map[string]string{Label: strconv.Itoa(os.Getpid()) + "-" + test}
 }
 
 func clean(t testing.TB, e *engine.Engine) {
