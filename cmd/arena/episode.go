@@ -19,6 +19,10 @@ import (
 	"github.com/posttrainarena/arena/protocol/episode/check"
 )
 
+// maxEpisodeFile bounds a solution and a probe file: a server takes messages of
+// 16 MiB, and the text grows on its way into one.
+const maxEpisodeFile = 4 << 20
+
 // episodeCmd groups what there is to do with episodes.
 type episodeCmd struct {
 	Serve episodeServeCmd `cmd:"" help:"Serve episodes of the task whose image this runs in; the image's entry point."`
@@ -112,7 +116,7 @@ func (cmd *episodeCheckCmd) options(env *environ) (check.Options, error) {
 		return o, err
 	}
 	if cmd.Probes != "" {
-		data, err := env.read(cmd.Probes)
+		data, err := env.readUpTo(cmd.Probes, maxEpisodeFile)
 		if err != nil {
 			return o, err
 		}
@@ -123,7 +127,7 @@ func (cmd *episodeCheckCmd) options(env *environ) (check.Options, error) {
 		maps.Copy(o.Probes, own)
 	}
 	if cmd.Solution != "" {
-		if o.Solution, err = env.read(cmd.Solution); err != nil {
+		if o.Solution, err = env.readUpTo(cmd.Solution, maxEpisodeFile); err != nil {
 			return o, err
 		}
 	}

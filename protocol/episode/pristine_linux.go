@@ -250,33 +250,43 @@ func (p *pristine) put(name string) error {
 		return err
 	}
 	e := p.entries[name]
-	if !e.mode.IsDir() {
-		if err := os.RemoveAll(name); err != nil {
-			return err
-		}
-	}
-	switch {
-	case e.mode.IsDir():
+	if e.mode.IsDir() {
 		if err := os.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
+		// Changing the owner clears setuid bits, so the mode comes last.
+		return errors.Join(own(name, e), os.Chmod(name, e.mode))
+	}
+	// The new one takes the place of the old in one step. Some file systems of
+	// containers have been seen to refuse a name right after its removal.
+	next := filepath.Join(filepath.Dir(name), ".arena-restored")
+	if err := os.RemoveAll(next); err != nil {
+		return err
+	}
+	if err := p.write(next, e); err != nil {
+		return err
+	}
+	return os.Rename(next, name)
+}
+
+// write makes a file or link at a name that is free.
+func (p *pristine) write(name string, e entry) error {
+	switch {
 	case e.mode&fs.ModeSymlink != 0:
-		if err := os.Symlink(e.link, name); err != nil {
-			return err
-		}
-		return own(name, e)
+		return errors.Join(os.Symlink(e.link, name), own(name, e))
 	case e.copy == "":
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
-		f.Close()
+		if err := f.Close(); err != nil {
+			return err
+		}
 	default:
 		if err := copyFile(e.copy, name); err != nil {
 			return err
 		}
 	}
-	// Changing the owner clears setuid bits, so the mode comes last.
 	return errors.Join(own(name, e), os.Chmod(name, e.mode))
 }
 

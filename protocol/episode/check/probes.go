@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -57,7 +58,9 @@ func ParseProbes(data []byte) (Probes, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil {
 		if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
-			return nil, fmt.Errorf("probes: %s", strict.String())
+			row, _ := strict.Errors[0].Position()
+			return nil, fmt.Errorf("probes: line %d: there is no key %s here; a task has module, tamper and probe, a probe label, command, exit_code and reward",
+				row, strings.Join(strict.Errors[0].Key(), "."))
 		}
 		if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, _ := wrong.Position()
