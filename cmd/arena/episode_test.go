@@ -22,7 +22,7 @@ import (
 func TestEpisodeCheckOfFixtureImages(t *testing.T) {
 	e := enginetest.Open(t)
 	binary := filepath.Join(t.TempDir(), "arena")
-	build := exec.Command("go", "build", "-o", binary, ".")
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build arena: %v\n%s", err, out)

@@ -4,6 +4,7 @@ package enginetest
 
 import (
 	"context"
+	"debug/elf"
 	"os"
 	"strconv"
 	"strings"
@@ -59,12 +60,12 @@ func clean(t testing.TB, e *engine.Engine) {
 // Busybox builds an image that holds nothing but a static busybox with its
 // applets in /bin, /tmp and the two files that name users, and returns its id. It
 // skips the test where the distribution's static busybox is not installed.
-// busybox-static has the static binary at a fixed place.
 func Busybox(t testing.TB, e *engine.Engine) string {
 	t.Helper()
+	Static(t, "/bin/busybox", "the base image is made of a static busybox (Debian: apt-get install busybox-static)")
 	binary, err := os.ReadFile("/bin/busybox")
 	if err != nil {
-		t.Skipf("the base image is made of a static busybox (Debian: apt-get install busybox-static): %v", err)
+		t.Fatal(err)
 	}
 	files, err := engine.Tar(
 		engine.File{Name: "Dockerfile", Data: []byte("FROM scratch\nCOPY root/ /\nRUN [\"/bin/busybox\", \"--install\", \"-s\", \"/bin\"]\nENV PATH=/bin:/usr/bin:/sbin:/usr/sbin\n")},
@@ -79,7 +80,23 @@ func Busybox(t testing.TB, e *engine.Engine) string {
 	}
 	id, err := e.Build(t.Context(), engine.BuildSpec{Context: files, Labels: Labels(t), NoNetwork: true, Timeout: time.Minute})
 	if err != nil {
-		t.Fatalf("the base image: %v\nA busybox that is not static does not run there: install busybox-static.", err)
+		t.Fatalf("the base image: %v", err)
 	}
 	return id
+}
+
+// Static skips the test, with the reason why the binary is wanted, unless it is
+// there and needs no library: nothing else runs in an image that holds nothing.
+func Static(t testing.TB, binary, why string) {
+	t.Helper()
+	x, err := elf.Open(binary)
+	if err != nil {
+		t.Skipf("%s: %v", why, err)
+	}
+	defer x.Close()
+	for _, p := range x.Progs {
+		if p.Type == elf.PT_INTERP {
+			t.Skipf("%s: %s is not static", why, binary)
+		}
+	}
 }

@@ -4,7 +4,6 @@
 package episodetest
 
 import (
-	"debug/elf"
 	"encoding/json"
 	"maps"
 	"os"
@@ -67,16 +66,7 @@ func Terminal() Task {
 // skips the test where one of them cannot be had.
 func Base(t testing.TB, e *engine.Engine, binary string) string {
 	t.Helper()
-	if x, err := elf.Open(binary); err != nil {
-		t.Skipf("the server in the image is a Linux binary: %v", err)
-	} else {
-		defer x.Close()
-		for _, p := range x.Progs {
-			if p.Type == elf.PT_INTERP {
-				t.Skip("the server in the image must be a static binary; this one was built with cgo (the race detector needs it)")
-			}
-		}
-	}
+	enginetest.Static(t, binary, "the image's server is a static binary, built without cgo and so without the race detector")
 	server, err := os.ReadFile(binary)
 	if err != nil {
 		t.Fatal(err)
