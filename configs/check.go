@@ -39,6 +39,32 @@ func check(c Config) Problems {
 	for _, id := range ids(c.Arena.Suites) {
 		refer(c.Arena.Origin, dotted("suites", id), "suite", id, suites)
 	}
+	return append(problems, checkOperations(c.Arena)...)
+}
+
+// checkOperations reports numbers with which an arena cannot be run.
+func checkOperations(a Arena) Problems {
+	var problems Problems
+	for _, n := range []struct {
+		key   string
+		value int
+		least int
+	}{
+		{"backups.every_hours", a.Backups.EveryHours, 0},
+		{"backups.keep", a.Backups.Keep, 1},
+		{"limits.disk_floor_mib", a.Limits.DiskFloorMiB, 0},
+		{"limits.reads_per_minute", a.Limits.ReadsPerMinute, 0},
+		{"limits.writes_per_minute", a.Limits.WritesPerMinute, 0},
+		{"limits.failed_per_minute", a.Limits.FailedPerMinute, 0},
+		{"limits.streams_per_owner", a.Limits.StreamsPerOwner, 0},
+	} {
+		if n.value < n.least {
+			problems = append(problems, a.Origin.Problem(n.key, "is %d and must be at least %d", n.value, n.least))
+		}
+	}
+	if a.Backups.EveryHours > 0 && a.Backups.Directory == "" {
+		problems = append(problems, a.Origin.Problem("backups.directory", "is empty; name a directory, or set every_hours = 0"))
+	}
 	return problems
 }
 

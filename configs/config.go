@@ -18,6 +18,7 @@ type Arena struct {
 	Server    Server                  `toml:"server"`
 	Limits    Limits                  `toml:"limits"`
 	Stalled   Stalled                 `toml:"stalled"`
+	Backups   Backups                 `toml:"backups"`
 	Budget    Budget                  `toml:"budget"`
 	Identity  Identity                `toml:"identity"`
 	Sources   Sources                 `toml:"sources"`
@@ -39,6 +40,20 @@ type Limits struct {
 	BundleBytes        int64 `toml:"bundle_bytes"`
 	ValidationsPerHour int   `toml:"validations_per_hour"` // one person's
 	MessagesPerHour    int   `toml:"messages_per_hour"`    // one person's
+	DiskFloorMiB       int   `toml:"disk_floor_mib"`       // free space below which nothing new is taken
+
+	ReadsPerMinute  int `toml:"reads_per_minute"`  // one address's or person's; 0 means no bound
+	WritesPerMinute int `toml:"writes_per_minute"` // one person's, or an address's without one; 0 means no bound
+	FailedPerMinute int `toml:"failed_per_minute"` // requests of one address with an unknown token; 0 means no bound
+	StreamsPerOwner int `toml:"streams_per_owner"` // open event streams of one address or person; 0 means no bound
+}
+
+// Backups says how a running arena backs itself up.
+type Backups struct {
+	EveryHours int    `toml:"every_hours"` // 0 means never
+	Keep       int    `toml:"keep"`        // of them, the newest
+	Directory  string `toml:"directory"`   // relative to the data directory
+	Drill      bool   `toml:"drill"`       // restore each into a scratch directory
 }
 
 // Stalled says after how many minutes a run that waits for one thing counts as

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -136,5 +137,23 @@ func (s *Store) VerifyAudit(ctx context.Context) error {
 			}
 		}
 		return rows.Err()
+	})
+}
+
+// AuditHolds requires that the trail has a row with a number and a hash that
+// were kept elsewhere. Together with VerifyAudit it proves that nothing up to
+// that row was rewritten, not even by somebody who computed every hash anew.
+func (s *Store) AuditHolds(ctx context.Context, seq int64, hash [sha256.Size]byte) error {
+	return s.view(ctx, "look up an audit row", func(t *tx) error {
+		var have []byte
+		err := t.QueryRowContext(ctx, "SELECT hash FROM audit WHERE seq = ?", seq).Scan(&have)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return fmt.Errorf("audit row %d is missing: the trail was cut, or it is another arena's", seq)
+		case err == nil && !bytes.Equal(have, hash[:]):
+			return fmt.Errorf("audit row %d has the hash %x and had %x: the trail was written anew, or it is another arena's", seq, have, hash)
+		default:
+			return err
+		}
 	})
 }

@@ -21,6 +21,10 @@ type Copy struct {
 	Bytes  int64
 	SHA256 [sha256.Size]byte
 	Schema int // number of its newest migration
+	// AuditSeq and AuditHash are the head of its audit trail: whoever keeps them
+	// elsewhere can prove later that nothing up to there was rewritten.
+	AuditSeq  int64
+	AuditHash [sha256.Size]byte
 }
 
 // Backup writes a consistent copy of the database to a new file while the arena
@@ -42,10 +46,13 @@ func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
 	if err != nil {
 		return Copy{}, fmt.Errorf("check the backup: %w", err)
 	}
-	if err := rename(partial, file); err != nil {
-		return Copy{}, fmt.Errorf("name the backup: %w", err)
-	}
 	made.Path = file
+	if err := writeManifest(file, made.manifest(s.now())); err != nil {
+		return Copy{}, fmt.Errorf("describe the backup: %w", err)
+	}
+	if err := rename(partial, file); err != nil {
+		return Copy{}, errors.Join(fmt.Errorf("name the backup: %w", err), ignoreMissing(os.Remove(ManifestName(file))))
+	}
 	return made, nil
 }
 
@@ -81,6 +88,9 @@ func inspect(ctx context.Context, path string) (Copy, error) {
 	err = checkIntegrity(ctx, db)
 	if err == nil {
 		err = db.QueryRowContext(ctx, "SELECT max(number) FROM migrations").Scan(&made.Schema)
+	}
+	if err == nil {
+		made.AuditSeq, made.AuditHash, err = auditHead(db.QueryRowContext(ctx, auditHeadQuery))
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
 		return made, fmt.Errorf("%s is not a sound arena database: %w", path, err)
@@ -121,41 +131,89 @@ func checkIntegrity(ctx context.Context, db *sql.DB) error {
 	}
 }
 
+// Restored describes a restore.
+type Restored struct {
+	Copy        // what is in place now
+	Kept string // where what was there before is kept; empty when nothing was
+	// Newer is how many audit rows the database from before has beyond the
+	// backup's, that is changes which are not in place any more; -1 when it could
+	// not be read.
+	Newer int64
+}
+
 // Restore puts a backup in the place of a data directory's database. It refuses
-// a directory that is in use, a file that is damaged and one from a newer arena
-// (ErrNewerSchema). What was there before is kept beside it, under the name
-// that Restore returns; it is empty when nothing was there.
-func Restore(ctx context.Context, o Options, file string) (kept string, err error) {
+// a directory that is in use, a file that is damaged or that its manifest says
+// was another, and one from a newer arena (ErrNewerSchema). What was there before
+// is kept beside it.
+func Restore(ctx context.Context, o Options, file string) (out Restored, err error) {
 	o, err = o.withDefaults()
 	if err != nil {
-		return "", err
+		return out, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return "", fmt.Errorf("restore: %w", err)
+		return out, fmt.Errorf("restore: %w", err)
 	}
 	lock, err := takeLock(o.Dir, o.Now())
 	if err != nil {
-		return "", err
+		return out, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 
 	fresh := filepath.Join(o.Dir, DatabaseName+".restoring")
 	defer os.Remove(fresh)
 	if err := copyFile(file, fresh); err != nil {
-		return "", fmt.Errorf("restore %s: %w", file, err)
+		return out, fmt.Errorf("restore %s: %w", file, err)
 	}
-	found, err := inspect(ctx, fresh)
+	out.Copy, err = inspect(ctx, fresh)
+	if err == nil {
+		err = checkManifest(file, out.Copy)
+	}
 	if err != nil {
-		return "", fmt.Errorf("restore %s: %w", file, err)
+		return out, fmt.Errorf("restore %s: %w", file, err)
 	}
 	all, err := migrations.All()
 	if err != nil {
-		return "", err
+		return out, err
 	}
-	if found.Schema > len(all) {
-		return "", fmt.Errorf("%w: %s is at schema %04d and this program knows up to %04d", ErrNewerSchema, file, found.Schema, len(all))
+	if out.Schema > len(all) {
+		return out, fmt.Errorf("%w: %s is at schema %04d and this program knows up to %04d", ErrNewerSchema, file, out.Schema, len(all))
 	}
-	return swap(o.Dir, fresh, o.Now())
+	out.Path = filepath.Join(o.Dir, DatabaseName)
+	out.Newer = newerRows(ctx, out.Path, out.AuditSeq)
+	out.Kept, err = swap(o.Dir, fresh, o.Now())
+	return out, err
+}
+
+// newerRows counts the audit rows of a database beyond a number; -1 when it
+// cannot be read. The file is only looked at. When a killed arena left a
+// write-ahead log beside it, a copy of both is, because reading would play the
+// log into the database.
+func newerRows(ctx context.Context, path string, seq int64) (n int64) {
+	if _, err := os.Stat(path); err != nil {
+		return 0
+	}
+	r := roleCheck
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		scratch, err := os.MkdirTemp(filepath.Dir(path), rehearsalPrefix)
+		if err != nil {
+			return -1
+		}
+		defer os.RemoveAll(scratch)
+		look := filepath.Join(scratch, DatabaseName)
+		if errors.Join(copyFile(path, look), copyFile(path+"-wal", look+"-wal")) != nil {
+			return -1
+		}
+		path, r = look, roleReader
+	}
+	db, err := openHandle(path, r, 1)
+	if err != nil {
+		return -1
+	}
+	last, _, err := auditHead(db.QueryRowContext(ctx, auditHeadQuery))
+	if errors.Join(err, db.Close()) != nil {
+		return -1
+	}
+	return max(0, last-seq)
 }
 
 // swap gives a checked file the database's name. The old database gets a second

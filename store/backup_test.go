@@ -46,7 +46,7 @@ func TestBackupWhileTheArenaWorks(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode of the backup: %v, %v", info.Mode(), err)
 	}
-	if rest, err := filepath.Glob(file + "*"); err != nil || len(rest) != 1 {
+	if rest, err := filepath.Glob(file + "*"); err != nil || len(rest) != 2 || rest[1] != store.ManifestName(file) {
 		t.Errorf("left behind: %q, %v", rest, err)
 	}
 	if _, err := s.Backup(ctx, file); err == nil || !strings.Contains(err.Error(), "exists") {
@@ -55,8 +55,8 @@ func TestBackupWhileTheArenaWorks(t *testing.T) {
 
 	dir := filepath.Join(t.TempDir(), "restored")
 	kept, err := store.Restore(ctx, store.Options{Dir: dir, Now: clock.Now}, file)
-	if err != nil || kept != "" {
-		t.Fatalf("restore: kept %q, %v", kept, err)
+	if err != nil || kept.Kept != "" {
+		t.Fatalf("restore: kept %q, %v", kept.Kept, err)
 	}
 	restored := storetest.OpenDir(t, dir, clock)
 	if _, err := restored.Collection(ctx, before.ID); err != nil {
@@ -87,10 +87,11 @@ func TestRestoreKeepsWhatItReplaces(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.Dir(), store.DatabaseName+"-wal"), []byte("old log"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := store.Restore(ctx, o, file)
+	done, err := store.Restore(ctx, o, file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	kept := done.Kept
 	if log, err := os.ReadFile(kept + "-wal"); err != nil || string(log) != "old log" {
 		t.Errorf("the old log is %q, %v", log, err)
 	}

@@ -55,3 +55,21 @@ func holder(f *os.File) string {
 	}
 	return strings.Replace(words, " since", ", running since", 1)
 }
+
+// Owner says which process owns a data directory, in words; empty when none
+// does.
+func Owner(dir string) (string, error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look at the lock file: %w", err)
+	}
+	defer f.Close() // which gives the lock back that was only tried
+	got, err := tryLock(f)
+	if err != nil || got {
+		return "", err
+	}
+	return holder(f), nil
+}

@@ -69,11 +69,13 @@ type step struct {
 	name, sha256 string
 }
 
+func scanStep(r scanner) (st step, err error) {
+	return st, r.Scan(&st.number, &st.name, &st.sha256)
+}
+
 func (s *Store) applied(ctx context.Context) ([]step, error) {
 	rows, err := s.writer.QueryContext(ctx, "SELECT number, name, sha256 FROM migrations ORDER BY number")
-	steps, err := many(rows, err, func(r scanner) (st step, err error) {
-		return st, r.Scan(&st.number, &st.name, &st.sha256)
-	})
+	steps, err := many(rows, err, scanStep)
 	if err != nil {
 		return nil, explain("read the list of migrations", err)
 	}

@@ -270,3 +270,10 @@ func (s *Store) Ready(ctx context.Context) error {
 		return nil
 	})
 }
+
+// NetworkDisk is the name of the network file system that a directory is on;
+// empty when it is local, or when this system cannot tell.
+func NetworkDisk(dir string) (string, error) {
+	_, network, err := disk(dir)
+	return network, err
+}

@@ -56,6 +56,18 @@ func (s maybeInstant) Scan(v any) error {
 	return instant{&t}.Scan(v)
 }
 
+// maybeTime scans a column of microseconds that may be null, as the zero time.
+type maybeTime struct{ to *time.Time }
+
+// Scan implements sql.Scanner.
+func (s maybeTime) Scan(v any) error {
+	if v == nil {
+		*s.to = time.Time{}
+		return nil
+	}
+	return instant{s.to}.Scan(v)
+}
+
 // maybeText scans a reference that may be null, as the empty string.
 type maybeText struct{ to *string }
 

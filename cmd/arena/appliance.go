@@ -12,5 +12,14 @@ type applianceVerbs struct {
 	Demo     demoCmd     `cmd:"" group:"appliance" help:"Show the whole loop on a temporary arena, from validate to leaderboard."`
 	Token    tokenCmd    `cmd:"" group:"appliance" help:"Tokens that this arena issues."`
 	Config   configCmd   `cmd:"" group:"appliance" help:"The arena's configuration."`
-	Import   importCmd   `cmd:"" group:"collection" help:"Bring tasks of another layout into a collection's."`
+
+	Backup    backupCmd    `cmd:"" group:"appliance" help:"Write a consistent, checked copy of the arena to a new file, also while it serves."`
+	Restore   restoreCmd   `cmd:"" group:"appliance" help:"Put a backup in the place of a stopped arena's database, which is kept beside it."`
+	Doctor    doctorCmd    `cmd:"" group:"appliance" help:"Check the arena and its machine, and say how to fix what is wrong."`
+	Audit     auditCmd     `cmd:"" group:"appliance" help:"The audit trail."`
+	Migrate   migrateCmd   `cmd:"" group:"appliance" help:"Bring a stopped arena's database to this version's schema, or only rehearse it."`
+	Predeploy predeployCmd `cmd:"" group:"appliance" help:"Say whether the arena may be restarted now: exits 1 while a job is live."`
+	Systemd   systemdCmd   `cmd:"" group:"appliance" help:"Print a systemd unit for this arena."`
+
+	Import importCmd `cmd:"" group:"collection" help:"Bring tasks of another layout into a collection's."`
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 	"github.com/posttrainarena/arena/protocol/client"
+	"github.com/posttrainarena/arena/store"
 )
 
 // The exit codes (PROTOCOL §16).
@@ -21,6 +22,7 @@ const (
 	exitError       = 1
 	exitUsage       = 2
 	exitNotAllowed  = 3
+	exitNewer       = 78 // the database is a newer arena's: starting again does not help (EX_CONFIG, so that a service manager stops trying)
 	exitInterrupted = 130
 )
 
@@ -80,6 +82,8 @@ func exitCode(ctx context.Context, err error) int {
 		return no.code
 	case interrupted(ctx, err):
 		return exitInterrupted
+	case errors.Is(err, store.ErrNewerSchema):
+		return exitNewer
 	case errors.As(err, &usage), errors.Is(err, client.ErrBaseURL), errors.Is(err, client.ErrName):
 		return exitUsage
 	default:

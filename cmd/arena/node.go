@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/posttrainarena/arena/configs"
 	"github.com/posttrainarena/arena/fixture"
 	"github.com/posttrainarena/arena/fixture/world"
@@ -29,6 +31,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/jobs/simulated"
 	"github.com/posttrainarena/arena/protocol/server"
 	"github.com/posttrainarena/arena/store"
+	"github.com/posttrainarena/arena/store/backups"
 )
 
 // The one place where the store meets the service that declares what it needs.
@@ -46,6 +49,8 @@ type nodeOptions struct {
 	Now     func() time.Time
 	Getenv  func(name string) string            // what jobs on this machine may get of the environment
 	Adjust  func(configs.Config) configs.Config // changes the configuration before it is used; nil for none
+	Errors  *prometheus.CounterVec              // of calls to providers; nil counts nothing
+	Gates   prometheus.Observer                 // how long the static gates take; nil measures nothing
 }
 
 // node is a whole arena in this process: configuration, store, service, server.
@@ -57,6 +62,10 @@ type node struct {
 	server   *server.Server
 	listener net.Listener
 	outside  neighbours
+	keeper   *backups.Keeper        // nil when the arena makes no backups of itself
+	errors   *prometheus.CounterVec // of calls to providers
+	gates    prometheus.Histogram   // how long they take
+	now      func() time.Time
 	log      *slog.Logger
 }
 
@@ -81,10 +90,11 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	if o.Adjust != nil {
 		cfg = o.Adjust(cfg)
 	}
-	n = &node{config: cfg, log: o.Log}
 	clock := &arenaClock{real: o.Now}
 	o.Now = clock.Now
-	if n.store, err = store.Open(ctx, store.Options{Dir: o.Data, Now: o.Now, Logger: o.Log}); err != nil {
+	n = &node{config: cfg, log: o.Log, errors: newErrorCounter(), gates: newGatesHistogram(), now: o.Now}
+	o.Errors, o.Gates = n.errors, n.gates
+	if n.store, err = store.Open(ctx, store.Options{Dir: o.Data, Now: o.Now, Logger: o.Log, DiskFloor: diskFloor(cfg)}); err != nil {
 		return nil, err
 	}
 	opened := n // a failing return makes n nil
@@ -127,11 +137,53 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 		Receive:   bundle.Receiver{Dir: filepath.Join(o.Data, "uploads"), Limits: task.DefaultLimits()}.Receive,
 		MaxJSON:   cfg.Arena.Limits.JSONBodyBytes,
 		MaxBundle: cfg.Arena.Limits.BundleBytes,
+		Examine:   n.examine(o),
+		Rates: server.Rates{
+			Reads: cfg.Arena.Limits.ReadsPerMinute, Writes: cfg.Arena.Limits.WritesPerMinute,
+			Failed: cfg.Arena.Limits.FailedPerMinute, Streams: cfg.Arena.Limits.StreamsPerOwner,
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
+	if err := n.keep(o); err != nil {
+		return nil, err
+	}
+	if err := n.measure(); err != nil {
+		return nil, err
+	}
 	return n, resetDir(filepath.Join(o.Data, "uploads"))
+}
+
+// diskFloor is the store's, in bytes.
+func diskFloor(cfg configs.Config) int64 {
+	if cfg.Arena.Limits.DiskFloorMiB == 0 {
+		return -1
+	}
+	return int64(cfg.Arena.Limits.DiskFloorMiB) << 20
+}
+
+// keep sets up the backups that the arena makes of itself. A mocked arena can be
+// made again.
+func (n *node) keep(o nodeOptions) error {
+	b := n.config.Arena.Backups
+	if b.EveryHours == 0 || n.mock != nil {
+		return nil
+	}
+	dir := backupDir(n.config, o.Data)
+	n.keeper = &backups.Keeper{
+		Store: n.store, Dir: dir, Every: time.Duration(b.EveryHours) * time.Hour, Keep: b.Keep, Drill: b.Drill, Now: o.Now, Log: o.Log,
+	}
+	return backups.Sweep(dir)
+}
+
+// examine is what the doctor finds from inside the server: everything that is
+// quick.
+func (n *node) examine(o nodeOptions) func(context.Context) []protocol.Diagnosis {
+	return func(ctx context.Context) []protocol.Diagnosis {
+		d := &doctor{dir: n.store.Dir(), overlay: o.Configs, now: o.Now, getenv: o.Getenv, store: n.store}
+		return d.examine(ctx)
+	}
 }
 
 // resetDir empties the directory of unfinished uploads.
@@ -173,6 +225,9 @@ func newService(ctx context.Context, cfg configs.Config, st *store.Store, hosts 
 		return nil, err
 	}
 	parts.Store, parts.Hosts, parts.People, parts.Now, parts.Logger = st, hosts, people, o.Now, o.Log
+	if o.Gates != nil {
+		parts.Judged = func(took time.Duration) { o.Gates.Observe(took.Seconds()) }
+	}
 	return arena.New(parts)
 }
 
@@ -246,6 +301,13 @@ func (n *node) run(ctx context.Context) error {
 	go func() { watched <- n.service.Watch(watching) }()
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(n.listener) }()
+	backedUp := make(chan struct{})
+	go func() {
+		defer close(backedUp)
+		if n.keeper != nil {
+			n.keeper.Run(watching)
+		}
+	}()
 
 	var err error
 	select {
@@ -262,6 +324,7 @@ func (n *node) run(ctx context.Context) error {
 		<-served
 	}
 	stopWatching()
+	<-backedUp
 	return errors.Join(err, <-watched, n.close())
 }
 

@@ -40,7 +40,7 @@ func openProviders(ctx context.Context, cfg configs.Config, runs arena.Reader, c
 		if err != nil {
 			return nil, fmt.Errorf("%s needs the provider %q: %w", needed[name], name, err)
 		}
-		providers[name] = p
+		providers[name] = counting(p, o.Errors)
 	}
 	return providers, nil
 }

@@ -45,7 +45,7 @@ func lines() map[string]int {
 		},
 		5: {
 			"tui", "tui/screen", "tui/widget/palette", "fixture/world", "fixture/world/chaos", "protocol/server",
-			"protocol/hub/hubtest", "protocol/jobs/jobstest", "store/storetest", "tui/tuitest", "protocol/episode/episodetest",
+			"protocol/hub/hubtest", "protocol/jobs/jobstest", "store/storetest", "store/backups", "tui/tuitest", "protocol/episode/episodetest",
 		},
 		6: {"cmd/arena"},
 	} {

@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/posttrainarena/arena/protocol"
@@ -27,14 +29,33 @@ type dataFlag struct {
 
 // open opens the store, beside the server that may be running on it.
 func (f dataFlag) open(ctx context.Context, env *environ) (*store.Store, error) {
-	dir := f.Data
-	if dir == "" {
-		var err error
-		if dir, err = env.dataDir(); err != nil {
-			return nil, err
-		}
+	dir, err := f.dir(env)
+	if err != nil {
+		return nil, err
 	}
 	return store.OpenBeside(ctx, store.Options{Dir: dir, Now: env.Now, Logger: env.logger(false)})
+}
+
+// dir is the data directory that the flag names, or the default one.
+func (f dataFlag) dir(env *environ) (string, error) {
+	if f.Data != "" {
+		return f.Data, nil
+	}
+	return env.dataDir()
+}
+
+// look opens the store to look at it: nothing in it changes, and a server may be
+// running on it.
+func (f dataFlag) look(ctx context.Context, env *environ) (*store.Store, error) {
+	dir, err := f.dir(env)
+	if err != nil {
+		return nil, err
+	}
+	st, err := store.OpenReading(ctx, store.Options{Dir: dir, Now: env.Now, Logger: env.logger(false)})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no arena in %s; name its data directory with --data: %w", dir, err)
+	}
+	return st, err
 }
 
 type tokenCreateCmd struct {

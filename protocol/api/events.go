@@ -48,3 +48,9 @@ type HealthStatus struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 }
+
+// Doctor is what the arena finds when it looks at itself.
+type Doctor struct {
+	OK     bool                 `json:"ok" doc:"Nothing failed; warnings may be there"`
+	Checks []protocol.Diagnosis `json:"checks"`
+}

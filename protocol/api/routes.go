@@ -133,6 +133,7 @@ func Routes() []Route {
 		{Name: "version", Method: get, Path: "/api/version", Role: protocol.RolePublic, Summary: "Build fingerprint of the running arena.", Answer: Version{}},
 		{Name: "healthz", Method: get, Path: "/healthz", Role: protocol.RolePublic, Summary: "The process is alive.", Answer: HealthStatus{}},
 		{Name: "readyz", Method: get, Path: "/readyz", Role: protocol.RolePublic, Summary: "Migrations are done and the disk takes writes.", Answer: HealthStatus{}},
+		{Name: "doctor", Method: get, Path: "/api/doctor", Role: protocol.RoleEditor, Summary: "What the arena finds when it looks at itself and its machine, as arena doctor does without reading the whole database.", Answer: Doctor{}},
 		{Name: "metrics", Method: get, Path: "/metrics", Role: protocol.RolePublic, Summary: "Prometheus metrics.", Content: ContentText},
 		{Name: "openapi", Method: get, Path: "/openapi.json", Role: protocol.RolePublic, Summary: "This interface as OpenAPI 3.1.", Content: ContentJSON},
 	}

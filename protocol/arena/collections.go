@@ -126,7 +126,11 @@ func (s *Service) judge(snapshot *hub.Snapshot, entryPath string) (Validation, e
 	col, problems := task.ReadCollection(tree, entryPath, s.Limits)
 	opts := s.Gates
 	opts.Defaults = col.Submission.Defaults
+	started := s.now()
 	rep := gates.Against(col.Packages, s.sealedIndex, opts)
+	if s.Judged != nil {
+		s.Judged(s.now().Sub(started))
+	}
 	errs, warnings := gates.Messages(rep, problems)
 	v := Validation{Report: rep, Errors: errs}
 	v.Collection = protocol.Collection{

@@ -42,7 +42,8 @@ type Config struct {
 	Now            func() time.Time
 	Logger         *slog.Logger
 	Timing         Timing
-	Patience       protocol.Patience // when a run that waits counts as stalled
+	Patience       protocol.Patience        // when a run that waits counts as stalled
+	Judged         func(took time.Duration) // told how long the static gates took; nil when nobody wants to know
 }
 
 // PerHour bounds what one account may ask for in an hour; 0 means no bound.

@@ -28,6 +28,11 @@ func (c *Client) Readyz(ctx context.Context) (Answer[api.HealthStatus], error) {
 	return ask[api.HealthStatus](ctx, c, "readyz", nil, nil)
 }
 
+// Doctor is what the arena finds when it looks at itself; editors only.
+func (c *Client) Doctor(ctx context.Context) (Answer[api.Doctor], error) {
+	return ask[api.Doctor](ctx, c, "doctor", nil, nil)
+}
+
 // OpenAPI is the arena's interface as an OpenAPI 3.1 document.
 func (c *Client) OpenAPI(ctx context.Context) (Answer[json.RawMessage], error) {
 	return ask[json.RawMessage](ctx, c, "openapi", nil, nil)

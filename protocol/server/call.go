@@ -33,6 +33,7 @@ type call struct {
 	route     api.Route
 	who       protocol.Identity
 	requestID string
+	cut       bool // nobody waits for the rest of the body
 }
 
 func (c *call) ctx() context.Context     { return c.r.Context() }
@@ -51,14 +52,18 @@ func (c *call) readWithin(d time.Duration) {
 func (c *call) bound() {
 	control := http.NewResponseController(c.w)
 	_ = control.SetWriteDeadline(time.Now().Add(writeJSON))
-	_ = control.SetReadDeadline(time.Now().Add(readRest))
+	rest := readRest
+	if c.cut {
+		rest = 0
+	}
+	_ = control.SetReadDeadline(time.Now().Add(rest))
 }
 
 // Time limits of one request's parts. They bound slow clients, not slow work.
 const (
 	readBody   = 30 * time.Second
 	readBundle = 15 * time.Minute
-	readRest   = 5 * time.Second
+	readRest   = 5 * time.Second // none of an upload that is cut off
 	writeJSON  = 60 * time.Second
 )
 

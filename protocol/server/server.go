@@ -31,6 +31,9 @@ type Options struct {
 	SignIn    SignIn
 	MaxJSON   int64 // largest JSON body, in bytes; 0 means api.MaxBody
 	MaxBundle int64 // largest bundle, in bytes of its files; 0 means the bound of PROTOCOL §5
+	// Examine is what the arena finds when it looks at itself; nil finds nothing.
+	Examine func(ctx context.Context) []protocol.Diagnosis
+	Rates   Rates
 	// Heartbeat is how often an idle event stream says that it is alive.
 	Heartbeat time.Duration
 }
@@ -42,6 +45,10 @@ type Server struct {
 	openapi []byte
 	metrics *metrics
 	logins  logins
+	reads   *limiter // buckets of requests
+	writes  *limiter
+	failed  *limiter // of tokens that are not known
+	seats   seats    // of event streams
 	handler http.Handler
 	closing context.Context // ends when event streams must close
 	close   context.CancelFunc
@@ -56,6 +63,9 @@ func New(opts Options) (*Server, error) {
 	opts.MaxJSON = cmp.Or(opts.MaxJSON, api.MaxBody)
 	opts.MaxBundle = cmp.Or(opts.MaxBundle, api.MaxBundle)
 	s := &Server{Options: opts, schemas: api.NewSchemas(), metrics: newMetrics(opts.Service)}
+	s.reads, s.writes = newLimiter("reads", opts.Rates.Reads, opts.Now), newLimiter("writes", opts.Rates.Writes, opts.Now)
+	s.failed = newLimiter("failed sign-ins", opts.Rates.Failed, opts.Now)
+	s.seats = seats{most: opts.Rates.Streams, taken: map[string]int{}}
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error
 	if s.openapi, err = s.schemas.Document(opts.BaseURL, opts.Version.Version).MarshalJSON(); err != nil {
@@ -171,6 +181,7 @@ func (s *Server) handlers() map[string]handler {
 		"version":          s.version,
 		"healthz":          s.healthz,
 		"readyz":           s.readyz,
+		"doctor":           s.doctor,
 		"metrics":          s.serveMetrics,
 		"openapi":          s.serveOpenAPI,
 	}

@@ -28,3 +28,15 @@ func (s *Server) readyz(c *call) error {
 func (s *Server) serveOpenAPI(c *call) error {
 	return c.bytes(http.StatusOK, api.ContentJSON, s.openapi)
 }
+
+// doctor looks at the arena itself.
+func (s *Server) doctor(c *call) error {
+	out := api.Doctor{OK: true, Checks: []protocol.Diagnosis{}}
+	if s.Examine != nil {
+		out.Checks = append(out.Checks, s.Examine(c.ctx())...)
+	}
+	for _, d := range out.Checks {
+		out.OK = out.OK && d.Status != protocol.DiagnosisFail
+	}
+	return c.answer(http.StatusOK, out)
+}

@@ -26,11 +26,16 @@ type stream struct {
 }
 
 // openStream starts a stream. It ends with the request or with the server,
-// whichever is first; call close when done.
+// whichever is first; call close when done. An owner who holds too many is
+// refused.
 func (c *call) openStream() (*stream, error) {
+	leave, err := c.server.seats.take(c.owner())
+	if err != nil {
+		return nil, err
+	}
 	ctx, stop := context.WithCancel(c.ctx())
 	release := context.AfterFunc(c.server.closing, stop)
-	s := &stream{c: c, control: http.NewResponseController(c.w), ctx: ctx, stop: func() { release(); stop() }}
+	s := &stream{c: c, control: http.NewResponseController(c.w), ctx: ctx, stop: func() { release(); stop(); leave() }}
 	h := c.w.Header()
 	h.Set("Content-Type", api.ContentEvents)
 	h.Set("Cache-Control", "no-store")
@@ -40,7 +45,8 @@ func (c *call) openStream() (*stream, error) {
 		stop()
 	}
 	c.server.metrics.streams.Inc()
-	return s, s.send(": open\n\n")
+	_ = s.send(": open\n\n") // a client that is gone shows at the next write
+	return s, nil
 }
 
 func (s *stream) close() {
@@ -112,6 +118,9 @@ func (s *Server) streamEvents(c *call) error {
 		return err
 	}
 	out, err := c.openStream()
+	if err != nil {
+		return err
+	}
 	defer out.close()
 	for err == nil {
 		changed := s.Service.EventsChanged()
@@ -145,6 +154,9 @@ func (s *Server) followLog(c *call, run protocol.Run) error {
 		return err
 	}
 	out, err := c.openStream()
+	if err != nil {
+		return err
+	}
 	defer out.close()
 	for err == nil {
 		changed := s.Service.LogChanged(run.ID)

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -14,6 +16,10 @@ import (
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 )
+
+// strictPolicy lets an answer load, run and be framed by nothing: JSON and text
+// need none of it. A page that needs more sets its own before it is written.
+const strictPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{8,120}$`)
 
@@ -28,6 +34,10 @@ func (s *Server) wrap(next http.Handler) http.Handler {
 		h.Set("X-Request-Id", id)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Content-Security-Policy", strictPolicy)
 		h.Set("Vary", "Authorization, Cookie, Accept")
 		next.ServeHTTP(w, r)
 	})
@@ -82,12 +92,21 @@ func (c *call) admit() error {
 		if !ok || !strings.EqualFold(scheme, "Bearer") {
 			return protocol.ErrBadToken.Detailf("The Authorization header must read: Bearer TOKEN.")
 		}
+		if err := c.server.failed.room(address(c.r)); err != nil {
+			return err
+		}
 		who, err := c.server.Service.Identify(c.ctx(), strings.TrimSpace(token))
+		if errors.Is(err, protocol.ErrBadToken) {
+			return cmp.Or(c.server.failed.take(address(c.r)), err)
+		}
 		if err != nil {
 			return err
 		}
 		c.who = who
 	} else if err := c.fromSession(); err != nil {
+		return err
+	}
+	if err := c.spend(); err != nil {
 		return err
 	}
 	return c.route.Role.Admits(c.who)
