@@ -78,10 +78,13 @@ func startServer(t *testing.T, args ...string) *served {
 	return s
 }
 
-// editor is a client of the server.
-func (s *served) editor() *client.Client {
+// editor is a client with the editor's token.
+func (s *served) editor() *client.Client { return s.client(s.token) }
+
+// client is a client with a token.
+func (s *served) client(secret string) *client.Client {
 	s.t.Helper()
-	token, err := client.NewToken(s.token)
+	token, err := client.NewToken(secret)
 	if err != nil {
 		s.t.Fatal(err)
 	}
