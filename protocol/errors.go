@@ -172,6 +172,7 @@ var (
 	ErrNoRun         = &Error{Kind: KindNotFound, Code: "no-run", Detail: "This challenge has no such run."}
 	ErrNoAttempt     = &Error{Kind: KindNotFound, Code: "no-attempt", Detail: "This run has no such attempt."}
 	ErrNoResult      = &Error{Kind: KindNotFound, Code: "no-result", Detail: "This run has no collected result. Collect it first."}
+	ErrGone          = &Error{Kind: KindGone, Code: "gone", Detail: "This address is retired. GET /AGENTS-legacy.md says what replaced it."}
 	ErrMethod        = &Error{Kind: KindMethod, Code: "method", Detail: "This address does not take that method."}
 	ErrTooLarge      = &Error{Kind: KindTooLarge, Code: "too-large", Detail: "The request body is larger than this endpoint reads."}
 	ErrMediaType     = &Error{Kind: KindMediaType, Code: "media-type", Detail: "Send the body as application/json."}
@@ -203,3 +204,14 @@ var (
 	ErrProviderAway  = &Error{Kind: KindUnavailable, Code: "provider-unreachable", Detail: "The compute provider cannot be reached right now. Nothing was changed."}
 	ErrDiskFull      = &Error{Kind: KindUnavailable, Code: "disk-full", Detail: "The arena's disk is almost full, so it takes nothing new. Reads still work."}
 )
+
+// Catalogue lists every failure that the protocol can answer with, in its order.
+func Catalogue() []*Error {
+	return []*Error{
+		ErrInternal, ErrMalformed, ErrTokenPlace, ErrBadRequestID, ErrCursor, ErrSignedOut, ErrBadToken, ErrForbidden, ErrNotAuthor, ErrEditorOnly,
+		ErrForeignAgent, ErrCrossOrigin, ErrNotFound, ErrNoChallenge, ErrNoCollection, ErrNoRun, ErrNoAttempt, ErrNoResult, ErrGone, ErrMethod, ErrTooLarge,
+		ErrMediaType, ErrInvalid, ErrInvalidSource, ErrNotValid, ErrNoEligible, ErrSealedName, ErrJobLayout, ErrClosed, ErrPaused, ErrJobActive, ErrCap,
+		ErrRequestReused, ErrAgentTaken, ErrAgentChanged, ErrNotScored, ErrEvidence, ErrReviewed, ErrPlanChanged, ErrIllegalMove, ErrDailyLimit,
+		ErrRateLimited, ErrRefused, ErrUnknownLaunch, ErrUnavailable, ErrProviderAway, ErrDiskFull,
+	}
+}

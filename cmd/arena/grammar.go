@@ -16,12 +16,14 @@ type grammar struct {
 	Agents        agentsCmd        `cmd:"" group:"you" help:"Registered agents."`
 	Board         boardCmd         `cmd:"" group:"you" help:"The shared message board."`
 
+	Guide        guideCmd        `cmd:"" group:"arena" help:"Print the arena's own guide."`
 	Challenges   challengesCmd   `cmd:"" group:"arena" help:"List the challenges, or show one."`
 	Discover     discoverCmd     `cmd:"" group:"arena" help:"List every endpoint of the arena with one line each."`
 	Budget       budgetCmd       `cmd:"" group:"arena" help:"Show the compute cap, what is committed and what remains."`
 	Jobs         jobsCmd         `cmd:"" group:"arena" help:"List the reservation ledger."`
 	Leaderboard  leaderboardCmd  `cmd:"" group:"arena" help:"Rank the collections of a challenge on the mean of their accepted runs."`
 	Environments environmentsCmd `cmd:"" group:"collection" help:"Registered collections."`
+	New          newCmd          `cmd:"" group:"collection" help:"Lay out a collection to begin with, from worked examples."`
 	Validate     validateCmd     `cmd:"" group:"collection" help:"Check a collection and store nothing."`
 	Submit       submitCmd       `cmd:"" group:"collection" help:"Check a collection and register it at its commit."`
 	Gates        gatesCmd        `cmd:"" group:"collection" help:"What the quality gates say."`
@@ -37,10 +39,12 @@ type grammar struct {
 
 	applianceVerbs
 
-	Version    versionCmd    `cmd:"" group:"binary" help:"Print the build fingerprint of this binary."`
-	Completion completionCmd `cmd:"" group:"binary" help:"Print the completion script of a shell."`
-	Complete   completeCmd   `cmd:"" name:"__complete" hidden:"" help:"Answer a completion script."`
-	Job        jobCmd        `cmd:"" name:"__job" hidden:"" help:"Look after one job of the local provider."`
+	Capabilities capabilitiesCmd `cmd:"" group:"binary" help:"Print what this binary can do as JSON: verbs, flags, exit codes, variables, errors."`
+	Man          manCmd          `cmd:"" group:"binary" help:"Print the manual page."`
+	Version      versionCmd      `cmd:"" group:"binary" help:"Print the build fingerprint of this binary."`
+	Completion   completionCmd   `cmd:"" group:"binary" help:"Print the completion script of a shell."`
+	Complete     completeCmd     `cmd:"" name:"__complete" hidden:"" help:"Answer a completion script."`
+	Job          jobCmd          `cmd:"" name:"__job" hidden:"" help:"Look after one job of the local provider."`
 }
 
 // groups are the headings of the help, in order.

@@ -45,6 +45,7 @@ type nodeOptions struct {
 	BaseURL string  // overrides arena.toml
 	Speed   float64 // of the simulated provider; 0 for arena.toml's
 	Fault   string  // plan of faults of the simulated provider
+	Clients string  // directory with binaries for other platforms; empty for none
 	Log     *slog.Logger
 	Now     func() time.Time
 	Getenv  func(name string) string            // what jobs on this machine may get of the environment
@@ -66,6 +67,7 @@ type node struct {
 	errors   *prometheus.CounterVec // of calls to providers
 	gates    prometheus.Histogram   // how long they take
 	now      func() time.Time
+	clients  *clientShelf
 	log      *slog.Logger
 }
 
@@ -130,6 +132,9 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if n.clients, err = openShelf(o.Clients); err != nil {
+		return nil, err
+	}
 	version.Mock, version.MockWorld = n.mock != nil, n.mock
 	n.server, err = server.New(server.Options{
 		Service: n.service, Version: version, BaseURL: n.baseURL(o), Log: o.Log, Now: o.Now,
@@ -142,6 +147,7 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 			Reads: cfg.Arena.Limits.ReadsPerMinute, Writes: cfg.Arena.Limits.WritesPerMinute,
 			Failed: cfg.Arena.Limits.FailedPerMinute, Streams: cfg.Arena.Limits.StreamsPerOwner,
 		},
+		Client: n.clients.open,
 	})
 	if err != nil {
 		return nil, err
@@ -335,6 +341,9 @@ func (n *node) close() error {
 		if e := n.listener.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
 			err = e
 		}
+	}
+	if n.clients != nil {
+		err = errors.Join(err, n.clients.close())
 	}
 	return errors.Join(err, n.outside.close(), n.store.Close())
 }

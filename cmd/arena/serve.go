@@ -19,6 +19,7 @@ type applianceFlags struct {
 	BaseURL string  `name:"base-url" placeholder:"URL" help:"How clients reach this arena."`
 	Speed   float64 `placeholder:"N" help:"Simulated seconds in a real one; arena.toml says 600."`
 	Fault   string  `placeholder:"PLAN" help:"Faults of the simulated provider, such as stage=baseline or refuse@1; see the README."`
+	Clients string  `placeholder:"DIR" help:"Directory with binaries for other platforms, arena-OS-ARCH; this one gives itself."`
 	Verbose bool    `help:"Log every request."`
 }
 
@@ -35,7 +36,7 @@ func (f applianceFlags) options(env *environ) (nodeOptions, error) {
 		f.Data = dir
 	}
 	return nodeOptions{
-		Data: f.Data, Configs: f.Configs, Listen: f.Listen, BaseURL: f.BaseURL, Speed: f.Speed, Fault: f.Fault,
+		Data: f.Data, Configs: f.Configs, Listen: f.Listen, BaseURL: f.BaseURL, Speed: f.Speed, Fault: f.Fault, Clients: f.Clients,
 		Log: env.logger(f.Verbose), Now: env.Now, Getenv: env.Getenv,
 	}, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/posttrainarena/arena/protocol/api"
 )
 
 // buildInfo says which arena this binary is.
@@ -46,12 +48,16 @@ func build() buildInfo {
 // versionCmd prints the build fingerprint of this binary, or of the arena.
 type versionCmd struct {
 	remote
-	Server bool `help:"Ask the arena for its own instead."`
+	Server bool `xor:"whose" help:"Ask the arena for its own instead."`
+	Check  bool `xor:"whose" help:"Compare this binary with the one that the arena serves; 1 when they differ."`
 }
 
 // Run prints the fingerprint.
 func (cmd *versionCmd) Run(ctx context.Context, env *environ) error {
-	if cmd.Server {
+	switch {
+	case cmd.Check:
+		return checkVersion(ctx, env)
+	case cmd.Server:
 		c, err := env.reader()
 		if err != nil {
 			return err
@@ -67,4 +73,55 @@ func (cmd *versionCmd) Run(ctx context.Context, env *environ) error {
 		return fmt.Errorf("encode the version: %w", err)
 	}
 	return env.answer(raw)
+}
+
+// versionCheck is what version --check answers. Same is about the very bytes of
+// the binary when the arena serves one for this platform, else about version and
+// commit.
+type versionCheck struct {
+	Same         bool        `json:"same"`
+	By           string      `json:"by"` // digest, or version and commit
+	Client       buildInfo   `json:"client"`
+	Server       api.Version `json:"server"`
+	ClientDigest string      `json:"client_digest"`
+	ServerDigest *string     `json:"server_digest"` // null when the arena serves none for this platform
+}
+
+// checkVersion compares this binary with the arena's.
+func checkVersion(ctx context.Context, env *environ) error {
+	c, err := env.reader()
+	if err != nil {
+		return err
+	}
+	a, err := c.Version(ctx)
+	if err != nil {
+		return err
+	}
+	out := versionCheck{By: "digest", Client: build(), Server: a.Value}
+	if out.ClientDigest, err = ownDigest(); err != nil {
+		return err
+	}
+	served, err := c.ClientDigest(ctx, out.Client.OS, out.Client.Arch)
+	if err != nil {
+		return err
+	}
+	if out.ServerDigest = api.Optional(served); served != "" {
+		out.Same = served == out.ClientDigest
+	} else {
+		out.By, out.Same = "version and commit", out.Client.Version == a.Value.Version && out.Client.Commit == a.Value.Commit
+	}
+	if err := env.document(out); err != nil {
+		return err
+	}
+	if out.Same {
+		env.say("This binary is the arena's own.")
+		return nil
+	}
+	env.say("This binary (%s %s) differs from the arena's (%s %s). Everything may still work; to be sure, take the arena's:", out.Client.Version, out.Client.Commit, a.Value.Version, a.Value.Commit)
+	if served == "" {
+		env.say("The arena serves none for %s/%s: build it from the project at the arena's commit.", out.Client.OS, out.Client.Arch)
+	} else {
+		env.say("  curl -fsS -o arena %s/cli/%s/%s && chmod +x arena", c.BaseURL(), out.Client.OS, out.Client.Arch)
+	}
+	return &verdict{exitError, "the binaries differ"}
 }

@@ -164,10 +164,16 @@ func (s *Schemas) operation(r Route) *huma.Operation {
 	if r.Creates {
 		op.Responses["201"] = ok
 	}
+	if r.Page && r.Method == http.MethodPost {
+		op.Responses["303"] = &huma.Response{Description: "Done; the page to look at is in Location"}
+	}
 	for _, status := range r.failures() {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
 			Description: http.StatusText(status),
 			Content:     map[string]*huma.MediaType{ProblemType: {Schema: s.problem}},
+		}
+		if r.Page {
+			op.Responses[strconv.Itoa(status)].Content[ContentHTML] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 		}
 	}
 	return op
@@ -197,10 +203,28 @@ func (s *Schemas) answer(r Route) *huma.Response {
 	default:
 		out.Content[r.Content] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	}
+	if r.Page {
+		for _, also := range r.alsoAs() {
+			out.Content[also] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+		}
+	}
 	if r.Stream {
 		out.Content[ContentEvents] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	}
 	return out
+}
+
+// alsoAs lists the other content types of a page: most have a twin in Markdown,
+// and each asset has a type of its own.
+func (r Route) alsoAs() []string {
+	switch r.Content {
+	case ContentHTML:
+		return []string{ContentMarkdown}
+	case ContentText:
+		return []string{"text/css", "text/javascript", "image/svg+xml"}
+	default:
+		return nil
+	}
 }
 
 // failures lists the statuses of the problems that a route can answer with.

@@ -21,6 +21,9 @@ type Problem struct {
 	Detail    string                `json:"detail" doc:"What is wrong and what to do, in a sentence"`
 	Code      string                `json:"code" doc:"Stable word for this kind of problem"`
 	Errors    []protocol.FieldError `json:"errors,omitempty" doc:"The fields that are wrong"`
+	Cause     string                `json:"cause,omitempty" doc:"Why such a thing is refused"`
+	Fix       string                `json:"fix,omitempty" doc:"What to do"`
+	Command   string                `json:"command,omitempty" doc:"A command line that helps; words in capitals stand for names that only you know"`
 	RequestID string                `json:"request_id" doc:"X-Request-Id of this answer"`
 	Retryable bool                  `json:"retryable" doc:"The identical request may succeed later"`
 	Launched  *Launched             `json:"launched,omitempty" doc:"Only on launches: whether a job was started"`
@@ -58,6 +61,9 @@ func ProblemFrom(err error, requestID string) Problem {
 	p := Problem{
 		Type: "about:blank", Title: http.StatusText(e.Kind.Status()), Status: e.Kind.Status(), Detail: e.Detail, Code: e.Code,
 		Errors: e.Fields, RequestID: requestID, Retryable: e.Kind == protocol.KindUnavailable || e.Kind == protocol.KindRateLimited,
+	}
+	if r, ok := protocol.RemedyFor(e.Code); ok {
+		p.Cause, p.Fix, p.Command = r.Cause, r.Fix, r.Command
 	}
 	if e.Launched != "" {
 		l, same := Launched(e.Launched), e.RetrySame

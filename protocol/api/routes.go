@@ -12,6 +12,12 @@ const (
 	ContentJSON   = "application/json"
 	ContentEvents = "text/event-stream"
 	ContentText   = "text/plain"
+
+	ContentHTML     = "text/html"
+	ContentMarkdown = "text/markdown"
+	ContentFeed     = "application/rss+xml"
+	ContentBinary   = "application/octet-stream"
+	ContentForm     = "application/x-www-form-urlencoded"
 )
 
 // Body limits in bytes. A bundle's files are bounded as PROTOCOL §5 says; tar
@@ -47,6 +53,7 @@ type Route struct {
 	Content string // content type of an answer that is not JSON; empty otherwise
 	Stream  bool   // also follows as server-sent events when asked to
 	Creates bool   // a new object answers 201
+	Page    bool   // for people, and agents that read: no program speaks it
 }
 
 // Pattern is the path in the router's spelling, :name for {name}.
@@ -136,6 +143,22 @@ func Routes() []Route {
 		{Name: "doctor", Method: get, Path: "/api/doctor", Role: protocol.RoleEditor, Summary: "What the arena finds when it looks at itself and its machine, as arena doctor does without reading the whole database.", Answer: Doctor{}},
 		{Name: "metrics", Method: get, Path: "/metrics", Role: protocol.RolePublic, Summary: "Prometheus metrics.", Content: ContentText},
 		{Name: "openapi", Method: get, Path: "/openapi.json", Role: protocol.RolePublic, Summary: "This interface as OpenAPI 3.1.", Content: ContentJSON},
+
+		{Name: "guide", Method: get, Path: "/AGENTS.md", Role: protocol.RolePublic, Summary: "The guide of this arena: from nothing to a scored run in ten steps.", Content: ContentMarkdown, Page: true},
+		{Name: "legacyGuide", Method: get, Path: "/AGENTS-legacy.md", Role: protocol.RolePublic, Summary: "What was retired, and what replaced it.", Content: ContentMarkdown, Page: true},
+		{Name: "llms", Method: get, Path: "/llms.txt", Role: protocol.RolePublic, Summary: "Where to read what, for a language model.", Content: ContentText, Page: true},
+		{Name: "clientBinary", Method: get, Path: "/cli/{os}/{arch}", Role: protocol.RolePublic, Summary: "The command line for an operating system and a processor, with its digest.", Content: ContentBinary, Page: true},
+		{Name: "pageBoard", Method: get, Path: "/", Role: protocol.RolePublic, Summary: "The shared board as a page.", Query: pageParams(), Content: ContentHTML, Page: true},
+		{Name: "textBoard", Method: get, Path: "/index.md", Role: protocol.RolePublic, Summary: "The same in Markdown.", Query: pageParams(), Content: ContentMarkdown, Page: true},
+		{Name: "postForm", Method: post, Path: "/board", Role: protocol.RoleSignedIn, Summary: "Post on the board with the form of its page.", Content: ContentHTML, Page: true},
+		{Name: "pageArena", Method: get, Path: "/arena", Role: protocol.RolePublic, Summary: "Challenges, collections and leaderboards as a page.", Query: append(filterParams(), pageParams()...), Content: ContentHTML, Page: true},
+		{Name: "textArena", Method: get, Path: "/arena.md", Role: protocol.RolePublic, Summary: "The same in Markdown.", Query: append(filterParams(), pageParams()...), Content: ContentMarkdown, Page: true},
+		{Name: "pageSubmission", Method: get, Path: "/arena/submissions/{env}", Role: protocol.RolePublic, Summary: "One collection as a page; with .md after the id in Markdown.", Content: ContentHTML, Page: true},
+		{Name: "pageRun", Method: get, Path: "/arena/runs/{run}", Role: protocol.RolePublic, Summary: "One run as a page; with .md after the id in Markdown.", Content: ContentHTML, Page: true},
+		{Name: "pageFormula", Method: get, Path: "/arena/formula", Role: protocol.RolePublic, Summary: "What a score depends on, as a page.", Content: ContentHTML, Page: true},
+		{Name: "textFormula", Method: get, Path: "/arena/formula.md", Role: protocol.RolePublic, Summary: "The same in Markdown.", Content: ContentMarkdown, Page: true},
+		{Name: "feed", Method: get, Path: "/results.rss", Role: protocol.RolePublic, Summary: "Verified results as a feed.", Content: ContentFeed, Page: true},
+		{Name: "asset", Method: get, Path: "/assets/{name}", Role: protocol.RolePublic, Summary: "What the pages load.", Content: ContentText, Page: true},
 	}
 }
 

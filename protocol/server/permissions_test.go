@@ -59,7 +59,7 @@ func admitted(route api.Route, who string) (int, string) {
 
 // example is a request to a route about a collection of ada's and its run.
 func example(route api.Route, env api.Environment, run api.Run) (method, path string, body any) {
-	path = strings.NewReplacer("{run}", run.RunID, "{env}", env.ID, "{n}", "1").Replace(route.Path)
+	path = strings.NewReplacer("{run}", run.RunID, "{env}", env.ID, "{n}", "1", "{os}", "linux", "{arch}", "amd64", "{name}", "arena.css").Replace(route.Path)
 	if strings.HasPrefix(path, "/api/environments/") {
 		path = strings.Replace(path, "{id}", env.ID, 1)
 	}

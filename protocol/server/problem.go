@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
@@ -32,7 +33,12 @@ func (c *call) fail(err error) {
 	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="arena"`)
 	}
-	raw, marshalErr := json.Marshal(api.ProblemFrom(err, c.requestID))
+	problem := c.problem(err)
+	if c.route.Content == api.ContentHTML && c.prefersHTML() || c.route.Name == "unmatched" && c.prefersHTML() {
+		c.failPage(problem)
+		return
+	}
+	raw, marshalErr := json.Marshal(problem)
 	if marshalErr != nil {
 		raw = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500,"code":"internal"}`)
 	}
@@ -42,6 +48,34 @@ func (c *call) fail(err error) {
 	c.bound()
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(append(raw, '\n'))
+}
+
+// problem maps a failure to the wire, with the names that the address holds in
+// the command that helps.
+func (c *call) problem(err error) api.Problem {
+	p := api.ProblemFrom(err, c.requestID)
+	challenge, environment, run := "", c.param("env"), c.param("run")
+	switch parts := strings.Split(strings.Trim(c.r.URL.Path, "/"), "/"); {
+	case len(parts) > 2 && parts[1] == "challenges":
+		challenge = parts[2]
+	case len(parts) > 2 && parts[1] == "environments":
+		environment = parts[2]
+	}
+	if environment == "" {
+		environment = c.query("environment_id")
+	}
+	p.Command = protocol.Remedy{Command: p.Command}.Fill(plainName(challenge), plainName(environment), plainName(run)).Command
+	return p
+}
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$`)
+
+// plainName is a name that needs no quoting in a shell, and empty for any other.
+func plainName(s string) string {
+	if !namePattern.MatchString(s) || s == reservedRun {
+		return ""
+	}
+	return s
 }
 
 // secretPattern recognises tokens of this arena, the hub and GitHub by their form.

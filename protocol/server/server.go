@@ -16,6 +16,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/api"
 	"github.com/posttrainarena/arena/protocol/arena"
 	"github.com/posttrainarena/arena/protocol/hub"
+	"github.com/posttrainarena/arena/protocol/server/pages"
 )
 
 // Options is what a server is made of.
@@ -36,6 +37,9 @@ type Options struct {
 	Rates   Rates
 	// Heartbeat is how often an idle event stream says that it is alive.
 	Heartbeat time.Duration
+	// Client opens the command line for a platform in Go's words. It fails with
+	// protocol.ErrNotFound for one that is not there; nil serves none.
+	Client func(goos, arch string) (Binary, error)
 }
 
 // Server answers the arena's HTTP interface.
@@ -50,7 +54,10 @@ type Server struct {
 	failed  *limiter // of tokens that are not known
 	seats   seats    // of event streams
 	handler http.Handler
-	closing context.Context // ends when event streams must close
+	pages   *pages.Renderer
+	routes  map[string]api.Route // by name
+	table   map[string]handler   // likewise
+	closing context.Context      // ends when event streams must close
 	close   context.CancelFunc
 }
 
@@ -68,6 +75,9 @@ func New(opts Options) (*Server, error) {
 	s.seats = seats{most: opts.Rates.Streams, taken: map[string]int{}}
 	s.closing, s.close = context.WithCancel(context.Background())
 	var err error
+	if s.pages, err = pages.New(); err != nil {
+		return nil, err
+	}
 	if s.openapi, err = s.schemas.Document(opts.BaseURL, opts.Version.Version).MarshalJSON(); err != nil {
 		return nil, err
 	}
@@ -77,8 +87,8 @@ func New(opts Options) (*Server, error) {
 		return nil, err
 	}
 	s.browser(router)
-	router.NotFound = s.failing(protocol.ErrNotFound)
-	router.MethodNotAllowed = s.failing(protocol.ErrMethod)
+	router.NotFound = s.always(s.unmatched)
+	router.MethodNotAllowed = s.always(func(*call) error { return protocol.ErrMethod })
 	s.handler = s.wrap(router)
 	return s, nil
 }
@@ -93,10 +103,10 @@ func (s *Server) CloseStreams() { s.close() }
 // Registry is where the server's metrics are registered.
 func (s *Server) Registry() *prometheus.Registry { return s.metrics.registry }
 
-// failing is a handler that always answers with one problem.
-func (s *Server) failing(err error) http.Handler {
+// always answers requests that no route takes.
+func (s *Server) always(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.serve(w, r, api.Route{Name: "unmatched", Content: api.ContentJSON}, nil, func(*call) error { return err })
+		s.serve(w, r, api.Route{Name: "unmatched", Content: api.ContentJSON}, nil, h)
 	})
 }
 
@@ -114,6 +124,7 @@ func (s *Server) register(router *httprouter.Router) error {
 	if len(routes) != len(handlers) {
 		return errors.New("a handler has no route")
 	}
+	s.routes, s.table = routes, handlers
 	for _, route := range api.Routes() {
 		if route.Name == "preflight" {
 			continue
@@ -184,5 +195,20 @@ func (s *Server) handlers() map[string]handler {
 		"doctor":           s.doctor,
 		"metrics":          s.serveMetrics,
 		"openapi":          s.serveOpenAPI,
+		"guide":            s.guide,
+		"legacyGuide":      s.legacyGuide,
+		"llms":             s.llms,
+		"clientBinary":     s.clientBinary,
+		"pageBoard":        s.pageBoard,
+		"textBoard":        s.textBoard,
+		"postForm":         s.postForm,
+		"pageArena":        s.pageArena,
+		"textArena":        s.textArena,
+		"pageSubmission":   s.pageSubmission,
+		"pageRun":          s.pageRun,
+		"pageFormula":      s.pageFormula,
+		"textFormula":      s.textFormula,
+		"feed":             s.feed,
+		"asset":            s.asset,
 	}
 }

@@ -109,7 +109,7 @@ func openSite(t testing.TB, change ...func(*options)) *site {
 	o := options{
 		simulated: simulated.Options{Dir: filepath.Join(s.dir, "simulated"), Now: time.Now, PricePerHour: must(arena.Prices(cfg))(t), Speed: 1, Seed: 20260926},
 		service:   must(arena.Configure(cfg))(t),
-		server:    server.Options{Version: api.Version{Name: "arena", Simulated: true}, BaseURL: "http://127.0.0.1:7860", Log: logger, Now: time.Now},
+		server:    server.Options{Version: api.Version{Name: "arena", Simulated: true}, BaseURL: "http://127.0.0.1:7860", Log: logger, Now: time.Now, Client: oneClient},
 		limits:    task.DefaultLimits(),
 	}
 	o.service.Sealed, o.service.Now, o.service.Logger = s.readSealed(cfg), time.Now, logger
@@ -124,6 +124,15 @@ func openSite(t testing.TB, change ...func(*options)) *site {
 	s.tokens[stranger] = protocol.TokenPrefix + strings.Repeat("STRANGER", 6)
 	t.Cleanup(s.checkLog)
 	return s
+}
+
+// oneClient serves a client for one platform.
+func oneClient(goos, arch string) (server.Binary, error) {
+	if goos != "linux" || arch != "amd64" {
+		return server.Binary{}, protocol.ErrNotFound.Detailf("This arena serves no command line for %s on %s.", goos, arch)
+	}
+	const content = "the program\n"
+	return server.Binary{Name: "arena", Content: strings.NewReader(content), Size: int64(len(content)), Digest: sha256.Sum256([]byte(content)), Close: func() error { return nil }}, nil
 }
 
 // assemble puts the parts together, as cmd/arena does, and follows runs until the
