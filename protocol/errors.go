@@ -209,9 +209,9 @@ var (
 func Catalogue() []*Error {
 	return []*Error{
 		ErrInternal, ErrMalformed, ErrTokenPlace, ErrBadRequestID, ErrCursor, ErrSignedOut, ErrBadToken, ErrForbidden, ErrNotAuthor, ErrEditorOnly,
-		ErrForeignAgent, ErrCrossOrigin, ErrNotFound, ErrNoChallenge, ErrNoCollection, ErrNoRun, ErrNoAttempt, ErrNoResult, ErrGone, ErrMethod, ErrTooLarge,
-		ErrMediaType, ErrInvalid, ErrInvalidSource, ErrNotValid, ErrNoEligible, ErrSealedName, ErrJobLayout, ErrClosed, ErrPaused, ErrJobActive, ErrCap,
-		ErrRequestReused, ErrAgentTaken, ErrAgentChanged, ErrNotScored, ErrEvidence, ErrReviewed, ErrPlanChanged, ErrIllegalMove, ErrDailyLimit,
-		ErrRateLimited, ErrRefused, ErrUnknownLaunch, ErrUnavailable, ErrProviderAway, ErrDiskFull,
+		ErrForeignAgent, ErrSignIn, ErrCrossOrigin, ErrNotFound, ErrNoChallenge, ErrNoCollection, ErrNoRun, ErrNoAttempt, ErrNoResult, ErrGone, ErrMethod,
+		ErrTooLarge, ErrMediaType, ErrInvalid, ErrInvalidSource, ErrNotValid, ErrNoEligible, ErrSealedName, ErrJobLayout, ErrClosed, ErrPaused, ErrJobActive,
+		ErrCap, ErrRequestReused, ErrAgentTaken, ErrAgentChanged, ErrNotScored, ErrEvidence, ErrReviewed, ErrPlanChanged, ErrIllegalMove, ErrDailyLimit,
+		ErrRateLimited, ErrRefused, ErrSourceRefused, ErrUnknownLaunch, ErrUnavailable, ErrProviderAway, ErrDiskFull,
 	}
 }

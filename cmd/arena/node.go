@@ -29,6 +29,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/hub"
 	"github.com/posttrainarena/arena/protocol/hub/bundle"
 	"github.com/posttrainarena/arena/protocol/jobs/simulated"
+	"github.com/posttrainarena/arena/protocol/mcpserver"
 	"github.com/posttrainarena/arena/protocol/server"
 	"github.com/posttrainarena/arena/store"
 	"github.com/posttrainarena/arena/store/backups"
@@ -293,12 +294,27 @@ const (
 	shutdownTimeout   = 8 * time.Second
 )
 
+// mcpPath is where clients of the Model Context Protocol connect.
+const mcpPath = "/mcp"
+
+// handler answers the arena's interface, and its tools at their own address.
+func (n *node) handler() http.Handler {
+	tools := mcpserver.New(mcpserver.Options{Arena: n.server, Version: build().Version})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == mcpPath {
+			tools.ServeHTTP(w, r)
+			return
+		}
+		n.server.ServeHTTP(w, r)
+	})
+}
+
 // run answers requests and follows jobs until ctx ends, then stops in order:
 // nothing new is accepted, streams close, requests finish, watchers end, the
 // database is checkpointed.
 func (n *node) run(ctx context.Context) error {
 	web := &http.Server{
-		Handler: n.server, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
+		Handler: n.handler(), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug),
 	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))

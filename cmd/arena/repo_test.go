@@ -44,7 +44,7 @@ func lines() map[string]int {
 			"protocol/jobs/simulated", "protocol/relay", "protocol/episode/check", "gates/controls", "tui/nav", "protocol/engine/enginetest", "protocol/server/pages",
 		},
 		5: {
-			"tui", "tui/screen", "tui/widget/palette", "fixture/world", "fixture/world/chaos", "protocol/server",
+			"tui", "tui/screen", "tui/widget/palette", "fixture/world", "fixture/world/chaos", "protocol/server", "protocol/mcpserver",
 			"protocol/hub/hubtest", "protocol/jobs/jobstest", "store/storetest", "store/backups", "tui/tuitest", "protocol/episode/episodetest",
 		},
 		6: {"cmd/arena"},
@@ -116,6 +116,7 @@ func bans() []ban {
 		{rooms: []string{"protocol/arena"}, never: append([]string{"database/sql", "net/http", "store"}, edges...), why: "the mock world and the server must share the service"},
 		{rooms: []string{"store"}, never: []string{"protocol/arena", "net/http"}, why: "rules live in one place, and no transaction waits for a network"},
 		{rooms: []string{"protocol/server"}, never: []string{"store", "modernc.org/sqlite", "tui"}, why: "no handler writes SQL"},
+		{rooms: append([]string{"protocol/server", "protocol/arena", "store", "protocol/api", "protocol/client", "tui"}, pure...), never: []string{"github.com/modelcontextprotocol/go-sdk/mcp"}, why: "a heavy library stays behind its own package"},
 		{rooms: []string{"protocol/server"}, never: []string{"database/sql"}, direct: true, why: "no handler writes SQL"},
 		{rooms: []string{"protocol/client", "tui", "tui/screen", "tui/nav"}, never: []string{"store", "protocol/arena", "protocol/server"}, why: "the command line and the dashboard work against a remote arena"},
 		{rooms: edges, never: []string{"store", "protocol/arena"}, why: "edges are replaceable"},

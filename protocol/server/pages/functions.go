@@ -23,6 +23,7 @@ func (r *Renderer) functions() map[string]any {
 		"duration64":   func(seconds int) string { return plainDuration(time.Duration(seconds) * time.Second) },
 		"seconds":      func(s float64) string { return plainDuration(time.Duration(s * float64(time.Second))) },
 		"bytes":        plainBytes,
+		"usd":          func(m protocol.Micros) string { return fmt.Sprintf("$%.2f", float64(m)/1e6) },
 		"cell":         func(s string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s) },
 		"line":         func(s string) string { return strings.Join(strings.Fields(s), " ") },
 		"quoted":       quoted,
@@ -114,6 +115,7 @@ type Interval struct {
 // Drawing is the picture of a leaderboard.
 type Drawing struct {
 	Width, Height float64
+	Foot          float64 // where the lines end and the scale begins
 	Zero          float64 // where Δ is 0
 	Rows          []Interval
 	Ticks         []Tick
@@ -151,7 +153,7 @@ func intervals(b api.Leaderboard) Drawing {
 	x := func(v float64) float64 {
 		return math.Round(10*(drawingMargin+(v-low)/(high-low)*(drawingWidth-2*drawingMargin))) / 10
 	}
-	d := Drawing{Width: drawingWidth, Height: float64(drawingRow*len(b.Rows) + 30), Zero: x(0)}
+	d := Drawing{Width: drawingWidth, Height: float64(drawingRow*len(b.Rows) + 30), Foot: float64(drawingRow*len(b.Rows) + 8), Zero: x(0)}
 	for i, r := range b.Rows {
 		lo, hi := bounds(r)
 		row := Interval{Row: r, Y: float64(drawingRow*i) + drawingRow/2, Low: x(lo), Mid: x(r.DeltaPP), High: x(hi)}
@@ -169,7 +171,11 @@ func intervals(b api.Leaderboard) Drawing {
 		}
 	}
 	for v := math.Ceil(low/step) * step; v <= high; v += step {
-		d.Ticks = append(d.Ticks, Tick{x(v), fmt.Sprintf("%+.4g", math.Round(v*1000)/1000+0)})
+		label := "0"
+		if math.Abs(v) > step/2 {
+			label = fmt.Sprintf("%+.4g", math.Round(v*1000)/1000)
+		}
+		d.Ticks = append(d.Ticks, Tick{x(v), label})
 	}
 	return d
 }
