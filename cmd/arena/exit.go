@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -118,6 +119,54 @@ func (env *environ) finish(ctx context.Context, err error, asJSON bool) int {
 	return code
 }
 
+// remedyOf is what an error teaches: what the arena says, which knows the names
+// in the address, else what the catalogue does.
+func remedyOf(err error) (protocol.Remedy, bool) {
+	if a, ok := errors.AsType[*client.AnswerError](err); ok {
+		var p api.Problem
+		if json.Unmarshal(a.Raw, &p) == nil && p.Fix != "" {
+			return protocol.Remedy{Cause: p.Cause, Fix: p.Fix, Command: p.Command}, true
+		}
+	}
+	e, ok := errors.AsType[*protocol.Error](err)
+	if !ok {
+		return protocol.Remedy{}, false
+	}
+	if r, ok := clientRemedies()[e.Code]; ok {
+		return r, true
+	}
+	return protocol.RemedyFor(e.Code)
+}
+
+// clientRemedies teach about the failures that no arena answered with.
+func clientRemedies() map[string]protocol.Remedy {
+	const up = "arena up"
+	return map[string]protocol.Remedy{
+		client.ErrBaseURL.Code:     {Cause: "The address is no URL of an arena, or would show your token to the network.", Fix: "Set ARENA_URL or --url to https://HOST, or to http:// on this machine."},
+		client.ErrName.Code:        {Cause: "An id is empty or cannot be part of an address.", Fix: "Take ids from the lists.", Command: "arena environments list"},
+		client.ErrNetwork.Code:     {Cause: "Nothing answers at the address.", Fix: "See whether the arena runs and ARENA_URL names it; one on this machine is started with arena up.", Command: up},
+		client.ErrProxy.Code:       {Cause: "A proxy in front of the arena does not reach it; that passes.", Fix: "Run the identical command again in a few minutes."},
+		client.ErrRedirect.Code:    {Cause: "A redirect could carry your token to another host.", Fix: "Set ARENA_URL to the address that the arena itself has."},
+		client.ErrNotArena.Code:    {Cause: "Another program answers there, or an arena of another version.", Fix: "Check ARENA_URL, and compare the versions.", Command: "arena version --check"},
+		client.ErrAnswerSize.Code:  {Cause: "Answers are read into memory, so their size is bounded.", Fix: "Ask for fewer rows with --limit."},
+		client.ErrBundleRead.Code:  {Cause: "A file of the directory changed or vanished while it was sent.", Fix: "Let nothing write there, and run the identical command again.", Command: "arena gates static DIR"},
+		client.ErrStreamEvent.Code: {Cause: "The arena is of another version than this client.", Fix: "Compare the versions.", Command: "arena version --check"},
+	}
+}
+
+// teach are the lines about an error's remedy that nothing before has said.
+func teach(err error, before []string) []string {
+	r, ok := remedyOf(err)
+	if !ok {
+		return nil
+	}
+	lines := []string{"Why: " + r.Cause, "Fix: " + r.Fix}
+	if r.Command != "" && !slices.ContainsFunc(before, func(l string) bool { return strings.HasPrefix(l, "Next: ") }) {
+		lines = append(lines, "Next: "+r.Command)
+	}
+	return lines
+}
+
 // explain is a failure in one sentence.
 func explain(err error, code int) string {
 	if code == exitInterrupted {
@@ -150,9 +199,8 @@ func hints(err error) []string {
 		lines = append(lines, "The token is looked for in "+tokenPlaces+".")
 	case errors.Is(err, protocol.ErrBadToken):
 		lines = append(lines, "Check which one is sent: it is the first that is set of "+tokenPlaces+".")
-	case errors.Is(err, client.ErrNetwork):
-		lines = append(lines, "An arena on this machine is started with: arena up")
 	}
+	lines = append(lines, teach(err, lines)...)
 	if e, ok := errors.AsType[*protocol.Error](err); ok && e.RequestID != "" && e.Kind == protocol.KindInternal {
 		lines = append(lines, "Request id: "+e.RequestID)
 	}
@@ -167,6 +215,9 @@ func problemJSON(err error, code int) json.RawMessage {
 		return json.RawMessage(strings.TrimSpace(string(e.Raw)))
 	}
 	p := api.Problem{Type: "about:blank", Title: "No answer", Detail: explain(err, code), Code: "failed"}
+	if r, ok := remedyOf(err); ok {
+		p.Cause, p.Fix, p.Command = r.Cause, r.Fix, r.Command
+	}
 	switch e, ok := errors.AsType[*protocol.Error](err); {
 	case code == exitInterrupted:
 		p.Title, p.Code, p.Retryable = "Interrupted", "interrupted", true

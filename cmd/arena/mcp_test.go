@@ -76,8 +76,8 @@ func (c toolCaller) want(tool string, arguments map[string]any) mcpserver.Output
 	return out
 }
 
-// sampleFiles is the sample collection as a tool takes it.
-func sampleFiles(t *testing.T) []map[string]any {
+// toolFiles is the sample collection as a tool takes it.
+func toolFiles(t *testing.T) []map[string]any {
 	t.Helper()
 	sample, err := fixture.Collection("sample")
 	if err != nil {
@@ -125,7 +125,7 @@ func TestToolsCompleteTheLoop(t *testing.T) {
 
 	// From here on every step is the one that the answer before named. What only
 	// the caller can know is filled in.
-	files := sampleFiles(t)
+	files := toolFiles(t)
 	own := map[string]map[string]any{
 		"validate": {"challenge_id": "tb2-9b", "agent_id": "newcomer-agent", "files": files},
 		"submit":   {"challenge_id": "tb2-9b", "agent_id": "newcomer-agent", "files": files, "title": "By tools"},

@@ -68,7 +68,7 @@ func named(name, value string) httprouter.Param { return httprouter.Param{Key: n
 func (c *call) site(title, twin string) pages.Site {
 	s := c.server
 	return pages.Site{
-		Name: siteName, BaseURL: s.BaseURL, Version: s.Version, Who: c.who.Name, Editor: c.who.Editor, SignIn: s.knowsHub(),
+		Name: siteName, BaseURL: s.BaseURL, Version: s.Version, Who: c.who.Name, Editor: c.who.Editor, SignIn: s.SignIn != nil, Session: s.SignIn != nil && c.who.SignedIn() && c.r.Header.Get("Authorization") == "",
 		Path: c.r.URL.Path, Twin: twin, Title: title, Now: s.Service.Now(),
 	}
 }
@@ -185,10 +185,7 @@ func (s *Server) postForm(c *call) error {
 	if err != nil {
 		return c.refusedPost(m, err)
 	}
-	c.w.Header().Set("Location", "/?posted=1#messages")
-	c.bound()
-	c.w.WriteHeader(http.StatusSeeOther)
-	return nil
+	return c.seeOther("/?posted=1#messages")
 }
 
 // refusedPost shows the board again with what was wrong and what was written.

@@ -16,6 +16,7 @@ type Site struct {
 	Who     string // account name of the reader; empty when signed out
 	Editor  bool
 	SignIn  bool   // a browser can sign in here
+	Session bool   // the reader signed in with the browser
 	Path    string // of this page
 	Twin    string // path of the page in Markdown; empty when it has none
 	Title   string // of this page
