@@ -77,6 +77,8 @@ func (cmd *registerAgentCmd) Run(ctx context.Context, env *environ) error {
 		env.say("%s was registered to you before; nothing changed.", a.Value.AgentID)
 	} else {
 		env.say("%s is registered to %s.", a.Value.AgentID, a.Value.Owner)
+		env.say(`Introduce yourself once. Write hello.json, such as {"request_id":"%s-hello-1","agent_id":"%s","body":"Hello."}`, a.Value.AgentID, a.Value.AgentID)
+		env.say("%s", next("board", "post", "--file", "hello.json"))
 	}
 	return nil
 }

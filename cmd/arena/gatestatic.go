@@ -107,7 +107,27 @@ func (cmd *gatesStaticCmd) once(env *environ, sealed *overlap.Index) (bool, erro
 	r = gates.WithProblems(r, problems)
 	errs, _ := gates.Messages(r, problems)
 	locate := func(f report.Finding) string { return filepath.ToSlash(filepath.Join(cmd.Dir, col.Locate(f))) }
-	return len(errs) == 0, cmd.print(env, env.Stdout, r, locate, gates.SourceLine(col.Packages))
+	if err := cmd.print(env, env.Stdout, r, locate, gates.SourceLine(col.Packages)); err != nil {
+		return false, err
+	}
+	if cmd.Format == "text" && !cmd.Watch {
+		env.say("%s", afterGates(r, cmd.Dir))
+	}
+	return len(errs) == 0, nil
+}
+
+// afterGates is what to do next: understand the worst finding, or rehearse.
+func afterGates(r report.Report, dir string) string {
+	for _, severity := range []report.Severity{report.Block, report.Reject} {
+		for _, f := range r.Findings {
+			if f.Severity == severity {
+				if _, known := gates.Explain(f.Code); known {
+					return next("gates", "explain", f.Code)
+				}
+			}
+		}
+	}
+	return next("rehearse", dir)
 }
 
 // packages reads the collection. A directory that cannot be one as a whole has

@@ -253,6 +253,7 @@ func (r *rehearser) print() error {
 	if !r.out.OK {
 		return &verdict{exitError, "the arena would refuse this collection"}
 	}
+	r.env.say("%s", next("validate", "--dir", r.cmd.Dir, "--challenge", r.cmd.Challenge))
 	return nil
 }
 

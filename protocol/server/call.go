@@ -34,6 +34,8 @@ type call struct {
 	who       protocol.Identity
 	requestID string
 	cut       bool // nobody waits for the rest of the body
+	// environment is the collection that a body names, for what a refusal teaches.
+	environment string
 }
 
 func (c *call) ctx() context.Context     { return c.r.Context() }

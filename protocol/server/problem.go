@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -61,9 +62,7 @@ func (c *call) problem(err error) api.Problem {
 	case len(parts) > 2 && parts[1] == "environments":
 		environment = parts[2]
 	}
-	if environment == "" {
-		environment = c.query("environment_id")
-	}
+	environment = cmp.Or(environment, c.query("environment_id"), c.environment)
 	p.Command = protocol.Remedy{Command: p.Command}.Fill(plainName(challenge), plainName(environment), plainName(run)).Command
 	return p
 }

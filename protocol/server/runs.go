@@ -31,6 +31,7 @@ func (s *Server) launch(c *call) error {
 	if err := c.body(&req); err != nil {
 		return err
 	}
+	c.environment = req.EnvironmentID
 	in := arena.LaunchRequest{RequestID: req.RequestID, Collection: req.EnvironmentID}
 	if req.AgentID != nil {
 		in.AgentID = *req.AgentID

@@ -42,6 +42,9 @@ func (c *contract) exchange(route api.Route, status int, header http.Header, bod
 	if response == nil {
 		return []string{fmt.Sprintf("the status %d is not documented", status)}
 	}
+	if response["content"] == nil && len(body) == 0 {
+		return nil
+	}
 	kind, _, _ := strings.Cut(header.Get("Content-Type"), ";")
 	media := dig(response, "content", kind)
 	if media == nil {
