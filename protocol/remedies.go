@@ -88,6 +88,7 @@ func remedies() map[string]Remedy {
 		ErrNotScored.Code:     {"Only a run that measured the model before and after has a result.", "Wait until its state is scored; if it failed, its reason says why.", run},
 		ErrEvidence.Code:      {"The numbers are recomputed from every task's outcome, and they differ from the report.", "Tell an organizer: a result that its evidence does not support is never stored.", run},
 		ErrReviewed.Code:      {"A verdict that could change would be none.", "Read the verdict; a new run gives a new result.", run},
+		ErrClaimed.Code:       {"Two organizers would read the same evidence.", "Take another result, or wait until the claim ends or is given back.", run},
 		ErrPlanChanged.Code:   {"Results are judged against the plan that they were made for.", "Plan again and rerun what differs.", "arena gates get --challenge CHALLENGE --id ENV"},
 		ErrIllegalMove.Code:   {"A run moves only forward, and an ended one not at all.", "Look at its state.", run},
 		ErrDailyLimit.Code:    {"Runs are shared: one counted run of a collection on a challenge in 24 hours.", "Wait until the time in resets_at; failed and canceled runs do not count.", preflight},
