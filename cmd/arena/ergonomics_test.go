@@ -194,7 +194,7 @@ func TestErgonomics(t *testing.T) {
 	do(ergonomicTask{name: "find the right collection", begin: "arena environments get env-000000000000", goal: `"environments":\[\{`, calls: 2, bytes: 60000})
 	do(ergonomicTask{name: "find the right run", begin: "arena runs --challenge tb2-9b --run-id challenge-000000000000", goal: `"run_id":"` + run, calls: 2, bytes: 20000})
 	do(ergonomicTask{name: "understand why a run failed, and what to do", begin: "arena runs --run-id " + failed, goal: "(?s)It failed on the arena's side.*Next: arena run ", calls: 1, bytes: 10000})
-	leak(t, filepath.Join(dir, "work"))
+	plantLeak(t, filepath.Join(dir, "work"))
 	do(ergonomicTask{name: "understand a finding of the gates", begin: "arena gates static work", goal: "(?s)Why it matters:.*Fix:", calls: 2, bytes: 6000})
 	do(ergonomicTask{name: "find out how a verb is used", begin: "arena run --id x", goal: "(?s)Usage: arena run .*--execute", calls: 2, bytes: 6000})
 	do(ergonomicTask{name: "know whether my binary is the arena's", begin: "arena version --check", goal: `"same":true`, calls: 1, bytes: 2000})
@@ -214,8 +214,8 @@ func writing(t *testing.T, dir, name, text string) map[string]string {
 	return nil
 }
 
-// leak puts the reference solution of a task into its image.
-func leak(t *testing.T, collection string) {
+// plantLeak puts the reference solution of a task into its image.
+func plantLeak(t *testing.T, collection string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(collection, "envs", "*", "oracle", "solve.sh"))
 	if err != nil || len(found) == 0 {
