@@ -3,15 +3,17 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"modernc.org/sqlite"
+
+	"github.com/posttrainarena/arena/protocol/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // noon is the time of stores that need no other.
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }

@@ -65,7 +65,7 @@ func (s maybeTime) Scan(v any) error {
 		*s.to = time.Time{}
 		return nil
 	}
-	return instant{s.to}.Scan(v)
+	return instant(s).Scan(v)
 }
 
 // maybeText scans a reference that may be null, as the empty string.

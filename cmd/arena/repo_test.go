@@ -32,7 +32,7 @@ func topLevel() []string {
 func lines() map[string]int {
 	all := map[string]int{}
 	for line, packages := range [][]string{
-		0: {"gates/report", "configs", "migrations", "fixture", "tui/look", "cmd/arena/hush"},
+		0: {"gates/report", "configs", "migrations", "fixture", "tui/look", "cmd/arena/hush", "protocol/leaktest"},
 		1: {"protocol"},
 		2: {
 			"protocol/hub", "protocol/jobs", "protocol/joblog", "protocol/artifacts", "protocol/score", "protocol/leaderboard", "protocol/compose",

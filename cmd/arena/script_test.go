@@ -17,12 +17,20 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/posttrainarena/arena/protocol/leaktest"
 )
 
 // TestMain lets scripts run this test binary as arena, with the real main.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"arena": main})
+	testscript.Main(leaks{m}, map[string]func(){"arena": main})
 }
+
+// leaks runs the tests of this package and fails them when they leave something
+// open.
+type leaks struct{ m *testing.M }
+
+func (l leaks) Run() int { return leaktest.Run(l.m) }
 
 // TestScripts tells the command line's behaviour as stories. Beside the usual
 // commands a script has:

@@ -16,14 +16,13 @@ import (
 	"testing/fstest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/posttrainarena/arena/gates"
 	"github.com/posttrainarena/arena/gates/dynamic"
 	"github.com/posttrainarena/arena/gates/task"
+	"github.com/posttrainarena/arena/protocol/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // fakeEngine keeps containers as maps of files. Its shell knows the words that the test's scripts are made of, one a
 // line: "solve" does the task, "hang" never ends, "check" grades, "reward X" writes X, "nothing" writes no reward.

@@ -233,7 +233,7 @@ func (r Route) failures() []int {
 	if r.Role != protocol.RolePublic {
 		set[403] = true
 	}
-	if pathParam.MatchString(r.Path) {
+	if pathParam.MatchString(r.Path) || slices.ContainsFunc(r.Query, func(p Param) bool { return p.Names }) {
 		set[404] = true
 	}
 	if r.Method == http.MethodPost {

@@ -35,6 +35,7 @@ type Param struct {
 	Doc      string
 	Required bool
 	Integer  bool
+	Names    bool // it names something; when there is no such thing the answer is 404
 }
 
 // Route is one endpoint: everything that the router, the OpenAPI document and
@@ -130,7 +131,7 @@ func Routes() []Route {
 		{Name: "listJobs", Method: get, Path: "/api/jobs", Role: protocol.RolePublic, Summary: "Every job with its purpose and cost, and the budget that launches are checked against.", Query: pageParams(), Answer: Jobs{}},
 
 		{Name: "formula", Method: get, Path: "/api/formula", Role: protocol.RolePublic, Summary: "Everything a score depends on: models, suites, recipes, challenges, and a page of collections.", Query: append(filterParams(), pageParams()...), Answer: Formula{}},
-		{Name: "runMetrics", Method: get, Path: "/api/metrics", Role: protocol.RolePublic, Summary: "What runs add up to: by state and stage, stage durations, failure causes, pass rates over time, spend.", Query: only(Param{Name: "challenge", Doc: "Only runs of this challenge"}), Answer: RunMetrics{}},
+		{Name: "runMetrics", Method: get, Path: "/api/metrics", Role: protocol.RolePublic, Summary: "What runs add up to: by state and stage, stage durations, failure causes, pass rates over time, spend.", Query: only(Param{Name: "challenge", Doc: "Only runs of this challenge", Names: true}), Answer: RunMetrics{}},
 		{Name: "appMeta", Method: get, Path: "/api/app/meta", Role: protocol.RolePublic, Summary: "What the submissions pages need to know of the arena itself.", Answer: AppMeta{}},
 		{Name: "appSubmissions", Method: get, Path: "/api/app/submissions", Role: protocol.RolePublic, Summary: "Collections with what became of their runs and where they stand, newest first.", Query: append(filterParams(), pageParams()...), Answer: Submissions{}},
 		{Name: "appSubmission", Method: get, Path: "/api/app/submissions/{env}", Role: protocol.RolePublic, Summary: "Everything about one collection, with the commands to use it outside the arena.", Answer: SubmissionPage{}},

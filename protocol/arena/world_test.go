@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/posttrainarena/arena/configs"
 	"github.com/posttrainarena/arena/fixture"
@@ -21,10 +20,11 @@ import (
 	"github.com/posttrainarena/arena/protocol/hub/bundle"
 	"github.com/posttrainarena/arena/protocol/jobs"
 	"github.com/posttrainarena/arena/protocol/jobs/simulated"
+	"github.com/posttrainarena/arena/protocol/leaktest"
 	"github.com/posttrainarena/arena/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // challenge is the embedded one that takes runs; its runs reserve $159.9998.
 const challenge = "tb2-9b"

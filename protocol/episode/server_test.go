@@ -7,18 +7,19 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/coder/websocket"
-	"go.uber.org/goleak"
 
 	"github.com/posttrainarena/arena/protocol/episode"
 	"github.com/posttrainarena/arena/protocol/episode/check"
+	"github.com/posttrainarena/arena/protocol/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // paper is a world without a container: it remembers what was asked of it. The
 // command "solve" solves the task, "hang" waits to be given up.

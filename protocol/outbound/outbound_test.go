@@ -8,16 +8,16 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/posttrainarena/arena/protocol/leaktest"
 	"github.com/posttrainarena/arena/protocol/outbound"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 const canary = "hf_outboundCANARYoutboundCANARYoutbound"
 

@@ -10,13 +10,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"github.com/posttrainarena/arena/configs"
 	"github.com/posttrainarena/arena/fixture"
@@ -28,11 +27,12 @@ import (
 	"github.com/posttrainarena/arena/protocol/hub/bundle"
 	"github.com/posttrainarena/arena/protocol/jobs"
 	"github.com/posttrainarena/arena/protocol/jobs/simulated"
+	"github.com/posttrainarena/arena/protocol/leaktest"
 	"github.com/posttrainarena/arena/protocol/server"
 	"github.com/posttrainarena/arena/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // challenge is the embedded one that takes runs.
 const challenge = "tb2-9b"

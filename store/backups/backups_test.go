@@ -10,13 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/posttrainarena/arena/protocol/leaktest"
 	"github.com/posttrainarena/arena/store"
 	"github.com/posttrainarena/arena/store/backups"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 func open(t *testing.T) *store.Store {
 	t.Helper()

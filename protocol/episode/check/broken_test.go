@@ -21,6 +21,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/episode"
 	"github.com/posttrainarena/arena/protocol/episode/check"
 	"github.com/posttrainarena/arena/protocol/episode/episodetest"
+	"github.com/posttrainarena/arena/protocol/leaktest"
 )
 
 // TestMain lets this test binary be the server in an image, sound or broken in
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, serveBroken(broken))
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	os.Exit(leaktest.Run(m))
 }
 
 // serveBroken serves the image's task with one rule broken.

@@ -6,23 +6,23 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/hub"
 	"github.com/posttrainarena/arena/protocol/hub/blobcache"
 	"github.com/posttrainarena/arena/protocol/hub/hfhub"
 	"github.com/posttrainarena/arena/protocol/hub/hubtest"
+	"github.com/posttrainarena/arena/protocol/leaktest"
 	"github.com/posttrainarena/arena/protocol/outbound"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // arenaToken is the arena's own in these tests. No error may repeat it.
 const arenaToken = "hf_arenaCANARYarenaCANARYarenaCANARY01"

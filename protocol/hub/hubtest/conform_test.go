@@ -4,17 +4,17 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"os"
 	"testing"
-
-	"go.uber.org/goleak"
 
 	"github.com/posttrainarena/arena/gates/task"
 	"github.com/posttrainarena/arena/protocol/hub"
 	"github.com/posttrainarena/arena/protocol/hub/bundle"
 	"github.com/posttrainarena/arena/protocol/hub/hubtest"
+	"github.com/posttrainarena/arena/protocol/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // TestBundleConforms: an uploaded directory is a source like the others, which
 // have the same test beside them.

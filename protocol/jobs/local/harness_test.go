@@ -14,6 +14,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/jobs"
 	"github.com/posttrainarena/arena/protocol/jobs/jobstest"
 	"github.com/posttrainarena/arena/protocol/jobs/local"
+	"github.com/posttrainarena/arena/protocol/leaktest"
 )
 
 // The verbs with which this test binary plays other processes.
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == verbArena {
 		os.Exit(playArena(os.Args[2]))
 	}
-	os.Exit(m.Run())
+	os.Exit(leaktest.Run(m))
 }
 
 // run is the run that most tests start a job for.

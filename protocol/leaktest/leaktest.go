@@ -1,0 +1,80 @@
+// Package leaktest runs a package's tests and fails them when they leave a
+// goroutine or a file descriptor behind. Packages that start or open either use
+// it as their TestMain:
+//
+//	func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
+package leaktest
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// patience is how long descriptors may take to close after the last test: the
+// other side of a connection is closed by a goroutine of its own.
+const patience = 100 // times 20 ms
+
+// Run runs the tests and returns the exit code of the process.
+func Run(m *testing.M, ignore ...goleak.Option) int {
+	before := descriptors()
+	code := m.Run()
+	if code != 0 {
+		return code
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	if err := goleak.Find(ignore...); err != nil {
+		fmt.Fprintf(os.Stderr, "leaktest: goroutines are left: %v\n", err)
+		return 1
+	}
+	var left []string
+	for range patience {
+		if left = beyond(descriptors(), before); len(left) == 0 {
+			return 0
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	fmt.Fprintf(os.Stderr, "leaktest: descriptors are left:\n\t%s\n", strings.Join(left, "\n\t"))
+	return 1
+}
+
+// descriptors are the open descriptors with what they refer to, where the system
+// can tell; none elsewhere.
+func descriptors() map[string]string {
+	names, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		return nil
+	}
+	open := map[string]string{}
+	for _, name := range names {
+		if to, err := os.Readlink(name); err == nil && !runtimes(to) {
+			open[name] = to
+		}
+	}
+	return open
+}
+
+// runtimes reports what the Go runtime opens once and keeps, and the directory of
+// descriptors itself.
+func runtimes(to string) bool {
+	return to == "anon_inode:[eventpoll]" || to == "anon_inode:[eventfd]" || to == "/dev/null" || to == "/dev/urandom" ||
+		strings.HasPrefix(to, "/proc/") || strings.HasPrefix(to, "/sys/")
+}
+
+// beyond lists what is open now and was not before.
+func beyond(now, before map[string]string) (left []string) {
+	for name, to := range now {
+		if before[name] != to {
+			left = append(left, name+" → "+to)
+		}
+	}
+	slices.Sort(left)
+	return left
+}
