@@ -172,6 +172,10 @@ type SealedSource struct {
 	Path     string `toml:"path" optional:"true"`     // of the directory, or inside the dataset
 	RepoID   string `toml:"repo_id" optional:"true"`  // of the dataset; empty: the suite's own
 	Revision string `toml:"revision" optional:"true"` // of the dataset; empty: the suite's own
+
+	// Where the token that may read the dataset is; exactly one of both is set.
+	TokenEnv  string `toml:"token_env" optional:"true"`  // name of an environment variable
+	TokenFile string `toml:"token_file" optional:"true"` // path of a file that holds nothing else
 }
 
 // Challenge is challenges/<id>.toml: what participants compete on.

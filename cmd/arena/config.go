@@ -19,6 +19,15 @@ type configCheckCmd struct {
 type configReport struct {
 	OK         bool          `json:"ok"`
 	Challenges []configFacts `json:"challenges"`
+	Unread     []unreadSuite `json:"unread_suites,omitempty"`
+}
+
+// unreadSuite is a sealed suite that only a start reads: check asks nobody.
+type unreadSuite struct {
+	ID       string `json:"id"`
+	RepoID   string `json:"repo_id"`
+	Revision string `json:"revision"`
+	Token    string `json:"token"` // where it is looked for
 }
 
 // configFacts is one challenge as it was composed.
@@ -42,13 +51,18 @@ func (cmd *configCheckCmd) Run(_ context.Context, env *environ) error {
 	if err != nil {
 		return err
 	}
-	if _, err := readSealed(cfg); err != nil {
+	if _, err := readSealedHere(cfg); err != nil {
 		return err
 	}
 	out := configReport{OK: true}
 	for _, c := range challenges {
 		out.Challenges = append(out.Challenges, configFacts{c.ID, string(c.Status), c.EvalTasks(), c.LayoutProblem})
 		env.say("ok    %s (%s, %d held-out tasks)", c.ID, c.Status, c.EvalTasks())
+	}
+	for _, id := range sealedElsewhere(cfg) {
+		src := compose.SuiteSource(cfg, id)
+		out.Unread = append(out.Unread, unreadSuite{id, src.RepoID, src.Revision, tokenPlace(src)})
+		env.say("later %s (private dataset %s at %s; read when the arena starts, with the token in %s)", id, src.RepoID, src.Revision, tokenPlace(src))
 	}
 	return env.document(out)
 }

@@ -4,28 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/posttrainarena/arena/configs"
-	"github.com/posttrainarena/arena/fixture"
 	"github.com/posttrainarena/arena/fixture/world"
 	"github.com/posttrainarena/arena/gates"
 	"github.com/posttrainarena/arena/gates/task"
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 	"github.com/posttrainarena/arena/protocol/arena"
-	"github.com/posttrainarena/arena/protocol/compose"
 	"github.com/posttrainarena/arena/protocol/hub"
 	"github.com/posttrainarena/arena/protocol/hub/bundle"
 	"github.com/posttrainarena/arena/protocol/jobs/simulated"
@@ -116,7 +111,14 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 		}
 		hosts = n.outside.hosts
 	}
-	if n.service, err = newService(ctx, n.config, n.store, hosts, n.outside.people, o); err != nil {
+	sealed, err := readSealedHere(n.config)
+	if err == nil && n.mock == nil {
+		err = readSealedElsewhere(ctx, n.config, o, sealed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n.service, err = newService(ctx, n.config, n.store, hosts, n.outside.people, sealed, o); err != nil {
 		return nil, err
 	}
 	if err := n.service.Reconcile(ctx); err != nil {
@@ -220,18 +222,15 @@ func serverVersion(s *arena.Service, cfg configs.Config) (api.Version, error) {
 }
 
 // newService wires the service from the configuration.
-func newService(ctx context.Context, cfg configs.Config, st *store.Store, hosts map[protocol.RepoType]hub.Host, people hub.People, o nodeOptions) (*arena.Service, error) {
+func newService(ctx context.Context, cfg configs.Config, st *store.Store, hosts map[protocol.RepoType]hub.Host, people hub.People, sealed map[string]protocol.SealedSuite, o nodeOptions) (*arena.Service, error) {
 	parts, err := arena.Configure(cfg)
 	if err != nil {
-		return nil, err
-	}
-	if parts.Sealed, err = readSealed(cfg); err != nil {
 		return nil, err
 	}
 	if parts.Providers, err = openProviders(ctx, cfg, st, parts.Challenges, o); err != nil {
 		return nil, err
 	}
-	parts.Store, parts.Hosts, parts.People, parts.Now, parts.Logger = st, hosts, people, o.Now, o.Log
+	parts.Store, parts.Hosts, parts.People, parts.Sealed, parts.Now, parts.Logger = st, hosts, people, sealed, o.Now, o.Log
 	if o.Gates != nil {
 		parts.Judged = func(took time.Duration) { o.Gates.Observe(took.Seconds()) }
 	}
@@ -258,32 +257,6 @@ func newSimulated(cfg configs.Config, o nodeOptions) (*simulated.Provider, error
 		Dir: filepath.Join(o.Data, world.SimulatedDir), Now: o.Now, PricePerHour: prices, Speed: speed, Seed: uint64(settings.Seed),
 		Fault: plan, FaultRate: settings.FaultRate, Kill: func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) },
 	})
-}
-
-// readSealed reads the tasks of every suite that the configuration names.
-func readSealed(cfg configs.Config) (map[string]protocol.SealedSuite, error) {
-	sealed := map[string]protocol.SealedSuite{}
-	for _, id := range slices.Sorted(maps.Keys(cfg.Suites)) {
-		src := compose.SuiteSource(cfg, id)
-		var files fs.FS
-		switch src.From {
-		case configs.FromFixture:
-			var err error
-			if files, err = fixture.Suite(id); err != nil {
-				return nil, fmt.Errorf("suite %s: %w", id, err)
-			}
-		case configs.FromDirectory:
-			files = os.DirFS(src.Path)
-		default:
-			return nil, fmt.Errorf("suite %s comes from a %s, which this version cannot read yet; use from = %q or %q", id, src.From, configs.FromDirectory, configs.FromFixture)
-		}
-		suite, err := compose.ReadSealedSuite(id, files)
-		if err != nil {
-			return nil, err
-		}
-		sealed[id] = suite
-	}
-	return sealed, nil
 }
 
 // Time limits of the HTTP server. Bodies and answers have their own, set for

@@ -48,10 +48,9 @@ func openOutside(cfg configs.Config, o nodeOptions) (out neighbours, err error) 
 	if who.Mode != configs.IdentityLocal && who.Mode != configs.IdentityHub {
 		return out, misconfigured(cfg, "identity.mode", "must be %q or %q", configs.IdentityLocal, configs.IdentityHub)
 	}
-	agent := "posttrain-arena/" + build().Version
 	hubAt := func(connections int) (hfhub.Options, error) {
 		base, err := serviceURL(cfg, "identity.hub_url", who.HubURL)
-		return hfhub.Options{URL: base, Transport: out.transport(connections), UserAgent: agent, Now: o.Now}, err
+		return hfhub.Options{URL: base, Transport: out.transport(connections), UserAgent: userAgent(), Now: o.Now}, err
 	}
 	if who.Mode == configs.IdentityHub {
 		at, err := hubAt(peopleConnections)
@@ -93,7 +92,7 @@ func openOutside(cfg configs.Config, o nodeOptions) (out neighbours, err error) 
 		out.hosts[protocol.RepoDataset] = hfhub.NewDatasets(at, hfhub.DatasetLimits{Files: limits.MaxFiles, Ahead: limits.MaxTextBytes}, out.cache, token)
 	}
 	if sources.GitHub.Enabled {
-		at := github.Options{Transport: out.transport(peopleConnections), UserAgent: agent, Now: o.Now, Files: limits.MaxFiles, Ahead: limits.MaxTextBytes}
+		at := github.Options{Transport: out.transport(peopleConnections), UserAgent: userAgent(), Now: o.Now, Files: limits.MaxFiles, Ahead: limits.MaxTextBytes}
 		for _, u := range []struct {
 			key, raw string
 			to       *string
@@ -113,6 +112,9 @@ func openOutside(cfg configs.Config, o nodeOptions) (out neighbours, err error) 
 	}
 	return out, nil
 }
+
+// userAgent names this program to the services that it asks.
+func userAgent() string { return "posttrain-arena/" + build().Version }
 
 // signIn is how people sign in to an arena that is reached at a base URL; nil when
 // they do not.
@@ -161,6 +163,9 @@ func secretFrom(cfg configs.Config, key, name string, o nodeOptions) (string, er
 	if name == "" {
 		return "", nil
 	}
+	if !configs.IsVariable(name) { // it may be the secret, so it is not repeated
+		return "", misconfigured(cfg, key, "is not the name of an environment variable; the token itself does not belong here")
+	}
 	if o.Getenv == nil {
 		return "", fmt.Errorf("%s names a variable, and this arena has no environment", key)
 	}
@@ -168,10 +173,15 @@ func secretFrom(cfg configs.Config, key, name string, o nodeOptions) (string, er
 	if value == "" {
 		return "", misconfigured(cfg, key, "names the environment variable %s, which is not set", name)
 	}
-	if strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+	if !isToken(value) {
 		return "", misconfigured(cfg, key, "names the environment variable %s, whose value is no token", name)
 	}
 	return value, nil
+}
+
+// isToken reports whether a text can be a token: one word of plain characters.
+func isToken(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
 // misconfigured is a mistake in arena.toml, with its place.

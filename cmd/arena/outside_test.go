@@ -34,6 +34,7 @@ const (
 	hubsToken    = "hf_arenaCANARYarenaCANARYarenaCANARYare1"
 	gitHubsToken = "ghp_arenaCANARYarenaCANARYarenaCANARYar1"
 	appSecret    = "oauth-app-CANARY-secret"
+	sealedsToken = "hf_sealedCANARYsealedCANARYsealedCANARY1"
 )
 
 // town is a real arena, in a process of its own, and the fakes of the services
@@ -88,9 +89,10 @@ func sampleFiles(t *testing.T, dir string) []hubtest.File {
 	return files
 }
 
-func newTown(t *testing.T) *town {
+// newTown starts both. The settings are added to its arena.toml.
+func newTown(t *testing.T, hub *hubtest.HuggingFace, settings string) *town {
 	t.Helper()
-	w := &town{t: t, hub: hubtest.NewHuggingFace(t), git: hubtest.NewGitHub(t), data: filepath.Join(t.TempDir(), "data")}
+	w := &town{t: t, hub: hub, git: hubtest.NewGitHub(t), data: filepath.Join(t.TempDir(), "data")}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -123,12 +125,12 @@ token_env = "GIT_TOKEN"
 api_url = %q
 archive_url = %q
 raw_url = %q
-`, w.hub.URL, w.git.URL, w.git.Archives.URL, w.git.Raw.URL)
+%s`, w.hub.URL, w.git.URL, w.git.Archives.URL, w.git.Raw.URL, settings)
 	if err := os.WriteFile(filepath.Join(overlay, "arena.toml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.command = exec.Command("arena", "serve", "--verbose", "--data", w.data, "--configs", overlay, "--listen", address)
-	w.command.Env = append(os.Environ(), "APP_SECRET="+appSecret, "HUB_TOKEN="+hubsToken, "GIT_TOKEN="+gitHubsToken)
+	w.command.Env = append(os.Environ(), "APP_SECRET="+appSecret, "HUB_TOKEN="+hubsToken, "GIT_TOKEN="+gitHubsToken, "SEALED_TOKEN="+sealedsToken)
 	w.command.Stdout, w.command.Stderr = &w.log, &w.log
 	if err := w.command.Start(); err != nil {
 		t.Fatal(err)
@@ -213,7 +215,7 @@ func (w *town) stop() {
 // real arena, with tokens and browsers of the hub, through outages and limits; and
 // then looks for the secrets of all that in everything that the arena has left.
 func TestOutside(t *testing.T) {
-	w := newTown(t)
+	w := newTown(t, hubtest.NewHuggingFace(t), "")
 	dataset := w.hub.Dataset("ada/tasks").Commit(sampleFiles(t, "pack"), "main")
 	repository := w.git.Repository("ada/tasks").Commit(sampleFiles(t, "pack"), "main")
 	w.hub.Dataset("ada/gated").Gated = "auto"

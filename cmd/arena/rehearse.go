@@ -154,12 +154,17 @@ func private(cfg configs.Config, challenge string, runsOpen bool) configs.Config
 		}
 		cfg.Challenges[id] = c
 	}
-	cfg.Arena.Suites = maps.Clone(cfg.Arena.Suites)
-	for id, from := range cfg.Arena.Suites {
-		if from.From == configs.FromDataset {
-			delete(cfg.Arena.Suites, id)
+	suites := map[string]configs.SealedSource{}
+	maps.Copy(suites, cfg.Arena.Suites)
+	for id := range cfg.Suites {
+		if compose.SuiteSource(cfg, id).From != configs.FromDataset {
+			continue
+		}
+		if delete(suites, id); cfg.Suites[id].Sealed.From == configs.FromDataset {
+			suites[id] = configs.SealedSource{From: configs.FromFixture}
 		}
 	}
+	cfg.Arena.Suites = suites
 	return cfg
 }
 

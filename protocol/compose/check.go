@@ -2,7 +2,6 @@ package compose
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,9 +9,6 @@ import (
 	"github.com/posttrainarena/arena/configs"
 	"github.com/posttrainarena/arena/protocol"
 )
-
-// variableName is what an environment variable may be called (POSIX).
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // checker gathers the problems of one file.
 type checker struct {
@@ -96,7 +92,7 @@ func checkArena(a configs.Arena) configs.Problems {
 	c.amount("providers.local.price_per_hour", local.PricePerHour)
 	for _, name := range local.Environment {
 		// What is wrong may be a secret, so it is not repeated.
-		c.need(variableName.MatchString(name), "providers.local.environment", "holds something other than names of variables; values do not belong here")
+		c.need(configs.IsVariable(name), "providers.local.environment", "holds something other than names of variables; values do not belong here")
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Flavors)) {
 		f, key := a.Flavors[name], "flavors."+name
@@ -120,6 +116,13 @@ func (c *checker) source(key string, s configs.SealedSource, own bool) {
 	if !own && s.From == configs.FromDataset {
 		c.need(s.RepoID != "" && s.Revision != "", key+".repo_id", "a dataset needs a repo_id and a revision, since the suite's own stand for its default tasks")
 	}
+	if s.From == configs.FromDataset {
+		c.need((s.TokenEnv == "") != (s.TokenFile == ""), key+".token_env", "a private dataset needs a token that may read it: name the environment variable (token_env) or the file (token_file) that holds it, one of both")
+	} else {
+		c.need(s.TokenEnv == "" && s.TokenFile == "", key+".token_env", "a %s needs no token; it is for from = %q", s.From, configs.FromDataset)
+	}
+	// What is wrong may be a secret, so it is not repeated.
+	c.need(s.TokenEnv == "" || configs.IsVariable(s.TokenEnv), key+".token_env", "is not the name of an environment variable; the token itself does not belong here")
 }
 
 func checkModel(m configs.Model) configs.Problems {

@@ -149,7 +149,7 @@ func TestBasisFollowsTheConfiguration(t *testing.T) {
 
 	cfg.Arena.Providers.Default = compose.ProviderHuggingFace
 	cfg.Arena.Suites = map[string]configs.SealedSource{"tb2-sealed-32": {
-		From: configs.FromDataset, RepoID: "example-org/tb2", Revision: strings.Repeat("ab", 20),
+		From: configs.FromDataset, RepoID: "example-org/tb2", Revision: strings.Repeat("ab", 20), TokenEnv: "ARENA_SEALED_TOKEN",
 	}}
 	after := challenges(t, cfg)["tb2-9b"]
 	want := protocol.Suite{
@@ -281,6 +281,17 @@ func TestCheckFindsWhatCannotWork(t *testing.T) {
 			c.Methods["grpo-v1"] = m
 		}
 	}
+	sealed := func(from configs.SealedSource) func(*configs.Config) {
+		return func(c *configs.Config) {
+			if from.From == configs.FromDataset {
+				from.RepoID = "a/b"
+				if from.Revision == "" {
+					from.Revision = strings.Repeat("ab", 20)
+				}
+			}
+			c.Arena.Suites = map[string]configs.SealedSource{"tb2-86": from}
+		}
+	}
 	challenge := func(change func(*configs.Challenge)) func(*configs.Config) {
 		return func(c *configs.Config) {
 			ch := c.Challenges["tb2-9b"]
@@ -318,6 +329,12 @@ func TestCheckFindsWhatCannotWork(t *testing.T) {
 		{func(c *configs.Config) {
 			c.Arena.Suites = map[string]configs.SealedSource{"tb2-86": {From: configs.FromDataset, RepoID: "a/b"}}
 		}, "needs a repo_id and a revision"},
+		{sealed(configs.SealedSource{From: configs.FromDataset}), "suites.tb2-86.token_env: a private dataset needs a token"},
+		{sealed(configs.SealedSource{From: configs.FromDataset, TokenEnv: "A", TokenFile: "/b"}), "one of both"},
+		{sealed(configs.SealedSource{From: configs.FromDataset, TokenEnv: "not a name"}), "is not the name of an environment variable"},
+		{sealed(configs.SealedSource{From: configs.FromDataset, TokenEnv: "hf_abcdefghijklmnopqrstuvwxyzABCDEFGH"}), "is not the name of an environment variable"},
+		{sealed(configs.SealedSource{From: configs.FromDirectory, Path: "/x", TokenFile: "/b"}), "a directory needs no token"},
+		{sealed(configs.SealedSource{From: configs.FromDataset, TokenEnv: "A", Revision: "main"}), "suites.tb2-86.revision: must be a full commit"},
 		{func(c *configs.Config) { c.KnownIssues[0].Class = "nobody" }, "known_issues.toml:"},
 		{func(c *configs.Config) { c.KnownIssues[0].Stages = []string{"lunch"} }, `there is no stage "lunch"`},
 		{method(func(m *configs.Method) { m.Runtime.NumGenerations = 1 }), "runtime.num_generations: must be 2 or more"},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/posttrainarena/arena/protocol"
@@ -19,8 +20,23 @@ const (
 	maxPromptBytes = 1 << 20
 )
 
-// suiteFile is the file that holds a whole suite, one task a line.
-const suiteFile = "suite.jsonl"
+// SuiteFile is the file that holds a whole suite, one task a line.
+const SuiteFile = "suite.jsonl"
+
+// HoldsPrompt reports whether [ReadSealedSuite] may open a file of a directory
+// without a [SuiteFile], by its path in it.
+func HoldsPrompt(name string) bool {
+	task, file, _ := strings.Cut(name, "/")
+	return isPackage(task) && slices.Contains(promptFiles(), file)
+}
+
+// promptFiles are the files that may hold a package's prompt, in their order.
+func promptFiles() []string { return []string{"task.md", "instruction.md"} }
+
+// isPackage reports whether a folder of that name is a task package.
+func isPackage(name string) bool {
+	return name != "" && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_")
+}
 
 // ReadSealedSuite reads the tasks of a sealed suite from a directory, in one of
 // two forms. Either suite.jsonl lists them, one JSON object a line with name,
@@ -30,7 +46,7 @@ const suiteFile = "suite.jsonl"
 // Errors name lines and counts, never a task: what they say may end in a log.
 func ReadSealedSuite(id string, fsys fs.FS) (protocol.SealedSuite, error) {
 	suite := protocol.SealedSuite{ID: id}
-	f, err := fsys.Open(suiteFile)
+	f, err := fsys.Open(SuiteFile)
 	switch {
 	case err == nil:
 		defer f.Close()
@@ -59,14 +75,14 @@ func readSuiteFile(r io.Reader) ([]protocol.SealedTask, error) {
 		}
 		task, err := readSuiteLine(lines.Bytes())
 		if err != nil {
-			return nil, fmt.Errorf("%s line %d: %w", suiteFile, n, err)
+			return nil, fmt.Errorf("%s line %d: %w", SuiteFile, n, err)
 		}
 		if tasks = append(tasks, task); len(tasks) > maxSuiteTasks {
-			return nil, fmt.Errorf("%s has more than %d tasks", suiteFile, maxSuiteTasks)
+			return nil, fmt.Errorf("%s has more than %d tasks", SuiteFile, maxSuiteTasks)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s after line %d: %w", suiteFile, n, err)
+		return nil, fmt.Errorf("%s after line %d: %w", SuiteFile, n, err)
 	}
 	return tasks, nil
 }
@@ -106,7 +122,7 @@ func readPackages(fsys fs.FS) ([]protocol.SealedTask, error) {
 	}
 	var tasks []protocol.SealedTask
 	for i, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || strings.HasPrefix(e.Name(), "_") {
+		if !e.IsDir() || !isPackage(e.Name()) {
 			continue
 		}
 		if len(tasks) == maxSuiteTasks {
@@ -123,7 +139,7 @@ func readPackages(fsys fs.FS) ([]protocol.SealedTask, error) {
 
 // readPrompt returns the prompt of one task package.
 func readPrompt(fsys fs.FS, task string) (string, error) {
-	for _, name := range []string{"task.md", "instruction.md"} {
+	for _, name := range promptFiles() {
 		f, err := fsys.Open(task + "/" + name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -85,6 +85,18 @@ func Final(err error) error { return &finalError{err} }
 // Unwrap returns the error itself.
 func (e *finalError) Unwrap() error { return e.error }
 
+// slowError is a try that was given up, whatever it was doing when its time ended.
+type slowError struct {
+	after time.Duration
+	err   error
+}
+
+// Error says what happened in words that are not the machine's.
+func (e *slowError) Error() string { return fmt.Sprintf("it took longer than %s", e.after) }
+
+// Unwrap returns what the end of the time interrupted.
+func (e *slowError) Unwrap() error { return e.err }
+
 // JSON reads an answer of at most limit bytes that must be JSON. Members that
 // into does not know are ignored: services grow.
 func JSON(resp *http.Response, limit int64, into any) error {

@@ -103,6 +103,7 @@ func (c *Client) once(ctx context.Context, call Call, read func(*http.Response) 
 	if timeout <= 0 {
 		timeout = 30 * time.Second
 	}
+	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	first, err := url.Parse(call.URL)
@@ -112,6 +113,9 @@ func (c *Client) once(ctx context.Context, call Call, read func(*http.Response) 
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	fail := func(at *url.URL, err error) *Error {
+		if ctx.Err() != nil && outer.Err() == nil {
+			err = &slowError{timeout, err}
+		}
 		return &Error{Doing: call.Doing, Host: at.Host, Sent: sent.Load(), Err: err}
 	}
 	at := first

@@ -61,6 +61,24 @@ func (k Key) hash() (hash.Hash, string) {
 	return h, k.Git
 }
 
+// Read reads a body to its end into memory, for one that must not be kept. It
+// returns ErrContent when the body is another one than the key names.
+func (k Key) Read(body io.Reader) ([]byte, error) {
+	if _, err := k.name(); err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(io.LimitReader(body, k.Size+1))
+	if err != nil {
+		return nil, err
+	}
+	h, want := k.hash()
+	_, _ = h.Write(raw) // a hash takes everything
+	if int64(len(raw)) != k.Size || hex.EncodeToString(h.Sum(nil)) != want {
+		return nil, ErrContent
+	}
+	return raw, nil
+}
+
 // ErrContent says that a body is not the one that its key names.
 var ErrContent = errors.New("the content does not have the hash that the listing says")
 

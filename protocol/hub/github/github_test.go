@@ -255,7 +255,7 @@ func TestFailures(t *testing.T) {
 		{name: "a name that is not UTF-8", setup: api(trees, 0, hubtest.Changed(func(b string) string { return strings.Replace(b, "run.sh", "r\uFFFDn.sh", 1) })), want: protocol.ErrSourceRefused, say: "cannot be read"},
 		{name: "cut once", setup: api(trees, 1, hubtest.Cut(30))},
 		{name: "cut always", setup: api(trees, 0, hubtest.Cut(30)), want: away, say: "breaks off"},
-		{name: "stalls", setup: api(trees, 0, hubtest.Stall(30)), timeout: 50 * time.Millisecond, want: away, say: "breaks off"},
+		{name: "stalls", setup: api(trees, 0, hubtest.Stall(30)), timeout: 50 * time.Millisecond, want: away, say: "took longer than"},
 		{name: "breaks once", setup: api(trees, 1, hubtest.Reset())},
 		{name: "nobody there", setup: func(g *hubtest.GitHub) { g.Down(true) }, want: away, say: "cannot be reached"},
 		{name: "a loop", setup: api(trees, 0, hubtest.Loop()), want: away},

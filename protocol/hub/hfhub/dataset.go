@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -58,8 +59,12 @@ const (
 func (d *Datasets) Open(ctx context.Context, s protocol.Source) (*hub.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.limits.Patience)
 	defer cancel()
-	r := &reading{Datasets: d, source: s, what: fmt.Sprintf("reading the dataset %s", s.RepoID)}
-	if err := r.resolve(ctx); err != nil {
+	r := &reading{Datasets: d, source: s, what: fmt.Sprintf("reading the dataset %s", s.RepoID), put: d.keep, name: strconv.Quote}
+	info, err := r.resolve(ctx)
+	if err == nil {
+		err = r.open(info)
+	}
+	if err != nil {
 		return nil, r.explain(err)
 	}
 	if err := r.list(ctx); err != nil {
@@ -82,6 +87,9 @@ func (d *Datasets) Open(ctx context.Context, s protocol.Source) (*hub.Snapshot, 
 	}, nil
 }
 
+// keep puts a body into the cache.
+func (d *Datasets) keep(_ string, k blobcache.Key, body io.Reader) error { return d.cache.Put(k, body) }
+
 // reading is one dataset being read.
 type reading struct {
 	*Datasets
@@ -90,6 +98,8 @@ type reading struct {
 	commit  string
 	entries []protocol.TreeFile
 	keys    map[string]blobcache.Key // of the files that have a body, by path
+	put     func(path string, k blobcache.Key, body io.Reader) error
+	name    func(path string) string // how errors name a file
 	noShort atomic.Bool              // the shorter way to plain files does not exist here
 }
 
@@ -101,19 +111,22 @@ func (r *reading) repo(prefix []string, rest ...string) string {
 
 var commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
+// datasetInfo is what the hub says about a dataset at a revision (D1).
+type datasetInfo struct {
+	SHA      string          `json:"sha"`
+	Private  bool            `json:"private"`
+	Gated    json.RawMessage `json:"gated"` // false, "auto" or "manual"
+	Disabled bool            `json:"disabled"`
+}
+
 // resolve turns the revision into a commit (D1, D2).
-func (r *reading) resolve(ctx context.Context) error {
-	var info struct {
-		SHA      string          `json:"sha"`
-		Private  bool            `json:"private"`
-		Gated    json.RawMessage `json:"gated"` // false, "auto" or "manual"
-		Disabled bool            `json:"disabled"`
-	}
+func (r *reading) resolve(ctx context.Context) (info datasetInfo, err error) {
 	call := outbound.Call{
 		Doing: r.what + ": find revision " + r.source.Revision, URL: r.repo([]string{"api", "datasets"}, "revision", r.source.Revision),
 		Header: accept(), Token: r.token, Timeout: r.options.Timeout,
 	}
-	if err := r.client.Do(ctx, call, func(resp *http.Response) error {
+	err = r.client.Do(ctx, call, func(resp *http.Response) error {
+		info = datasetInfo{}
 		if err := outbound.JSON(resp, maxInfo, &info); err != nil {
 			return err
 		}
@@ -121,9 +134,13 @@ func (r *reading) resolve(ctx context.Context) error {
 			return errors.New("it names no commit of this revision")
 		}
 		return nil
-	}); err != nil {
-		return err
-	}
+	})
+	r.commit = info.SHA
+	return info, err
+}
+
+// open refuses what not everybody can read (D3).
+func (r *reading) open(info datasetInfo) error {
 	switch gated := string(info.Gated); {
 	case info.Disabled:
 		return r.refuse("access to it is disabled on the hub")
@@ -132,7 +149,6 @@ func (r *reading) resolve(ctx context.Context) error {
 	case gated != "" && gated != "false" && gated != "null":
 		return r.refuse("it is gated; lift the gate so that everybody can read it")
 	}
-	r.commit = info.SHA
 	return nil
 }
 
@@ -214,7 +230,7 @@ func (r *reading) add(e treeEntry) error {
 		return r.broken(fmt.Sprintf("its listing has an entry of the unknown kind %.40q", e.Type))
 	}
 	if e.Path == "" || !commitID.MatchString(e.OID) || e.Size < 0 || strings.ContainsRune(e.Path, '\uFFFD') {
-		return r.broken(fmt.Sprintf("its listing has an entry that cannot be read (%.80q)", e.Path))
+		return r.broken(fmt.Sprintf("its listing has an entry that cannot be read (%.80s)", r.name(e.Path)))
 	}
 	if len(r.entries) >= r.limits.Files {
 		return r.refuse(fmt.Sprintf("it has more than %d files", r.limits.Files))
@@ -267,13 +283,13 @@ func (r *reading) get(ctx context.Context, path string, k blobcache.Key, prefix 
 		rest = append([]string{"resolve"}, rest...)
 	}
 	call := outbound.Call{
-		Doing: fmt.Sprintf("%s: fetch %q", r.what, path), URL: r.repo(prefix, rest...), Token: r.token,
+		Doing: fmt.Sprintf("%s: fetch %s", r.what, r.name(path)), URL: r.repo(prefix, rest...), Token: r.token,
 		Timeout: timeout(r.options, 30*time.Second+time.Duration(k.Size>>18)*time.Second),
 	}
 	return r.client.Do(ctx, call, func(resp *http.Response) error {
-		err := r.cache.Put(k, resp.Body)
+		err := r.put(path, k, resp.Body)
 		if errors.Is(err, blobcache.ErrContent) {
-			return fmt.Errorf("delivered something else than %q: %w", path, err)
+			return fmt.Errorf("delivered something else than %s: %w", r.name(path), err)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return fmt.Errorf("the file breaks off: %w", err)
