@@ -4,8 +4,9 @@
 // What is kept under a hash never goes stale, so a validation that was cut off
 // goes on where it stopped, and one file that many commits share is fetched once.
 // Nothing enters that does not have the hash it was asked for by, and a file that
-// the disk has damaged counts as missing. The cache is no state: it may be
-// deleted while nobody uses it.
+// the disk has damaged counts as missing. Small bodies share files, which are
+// dropped as a whole. The cache is no state: it may be deleted while nobody uses
+// it.
 package blobcache
 
 import (
@@ -71,9 +72,12 @@ func (k Key) Read(body io.Reader) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := int64(len(raw)); n != k.Size {
+		return nil, fmt.Errorf("%w: it has %d bytes where %d are listed", ErrContent, n, k.Size)
+	}
 	h, want := k.hash()
 	_, _ = h.Write(raw) // a hash takes everything
-	if int64(len(raw)) != k.Size || hex.EncodeToString(h.Sum(nil)) != want {
+	if hex.EncodeToString(h.Sum(nil)) != want {
 		return nil, ErrContent
 	}
 	return raw, nil
@@ -91,8 +95,12 @@ type Cache struct {
 	max  int64
 	now  func() time.Time
 
-	mu   sync.Mutex
-	used int64 // bytes of all bodies, at least; counted anew before any is dropped
+	mu       sync.Mutex
+	used     int64 // bytes of all bodies, at least; counted anew before any is dropped
+	packs    map[string]*pack
+	index    map[id]place // bodies in packs
+	filling  *pack        // the pack that takes more; nil: none yet
+	lastPack uint64       // number of the newest pack
 }
 
 // Open opens the cache in a directory, which is made if missing, and removes what
@@ -106,7 +114,7 @@ func Open(dir string, max int64, now func() time.Time) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the directory for cached files: %w", err)
 	}
-	c := &Cache{root: root, max: max, now: now}
+	c := &Cache{root: root, max: max, now: now, packs: map[string]*pack{}, index: map[id]place{}}
 	for _, f := range c.list() {
 		if filepath.Ext(f.name) == unfinished {
 			err = errors.Join(err, root.Remove(f.name))
@@ -117,11 +125,14 @@ func Open(dir string, max int64, now func() time.Time) (*Cache, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("remove unfinished cached files: %w", err), root.Close())
 	}
+	if err := c.openPacks(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open cached files: %w", err), c.Close())
+	}
 	return c, nil
 }
 
 // Close lets go of the directory.
-func (c *Cache) Close() error { return c.root.Close() }
+func (c *Cache) Close() error { return errors.Join(c.closePacks(), c.root.Close()) }
 
 // unfinished ends the names of files that are being written.
 const unfinished = ".part"
@@ -153,6 +164,10 @@ func (c *Cache) Has(k Key) bool {
 	if err != nil {
 		return false
 	}
+	if k.Size <= small {
+		_, ok := c.packed(k)
+		return ok
+	}
 	info, err := c.root.Stat(name)
 	return err == nil && info.Mode().IsRegular() && info.Size() == k.Size
 }
@@ -162,6 +177,9 @@ func (c *Cache) Get(k Key) (fs.File, error) {
 	name, err := k.name()
 	if err != nil {
 		return nil, err
+	}
+	if k.Size <= small {
+		return c.getPacked(k)
 	}
 	f, err := c.root.Open(name)
 	if err != nil {
@@ -210,6 +228,13 @@ func (c *Cache) Put(k Key, body io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
+	if k.Size <= small {
+		raw, err := k.Read(body)
+		if err != nil {
+			return err
+		}
+		return c.putPacked(k, raw)
+	}
 	part, f, err := c.create(name)
 	if errors.Is(err, fs.ErrNotExist) { // the first of its folder
 		if err := c.root.Mkdir(filepath.Dir(name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -240,6 +265,8 @@ func (c *Cache) Put(k Key, body io.Reader) (err error) {
 		return fmt.Errorf("cache a file: %w", err)
 	}
 	c.touch(name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.grow(k.Size)
 	return nil
 }
@@ -257,25 +284,30 @@ func (c *Cache) create(name string) (string, *os.File, error) {
 }
 
 // grow counts what was added and drops what was not used for longest when it is
-// too much.
+// too much. The lock is held.
 func (c *Cache) grow(size int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.used += size; c.used <= c.max {
 		return
 	}
 	all := c.list()
 	c.used = 0
-	for _, f := range all {
+	for i, f := range all {
 		c.used += f.size
+		if p := c.packs[f.name]; p != nil {
+			all[i].used = p.used
+		}
 	}
 	slices.SortFunc(all, func(a, b cached) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.name, b.name)) })
 	for _, f := range all {
 		if c.used <= c.max/10*9 {
 			return
 		}
-		if filepath.Ext(f.name) != unfinished && c.root.Remove(f.name) == nil {
-			c.used -= f.size
+		if filepath.Ext(f.name) == unfinished || c.root.Remove(f.name) != nil {
+			continue
+		}
+		c.used -= f.size
+		if p := c.packs[f.name]; p != nil {
+			c.dropPack(p)
 		}
 	}
 }

@@ -98,25 +98,124 @@ func TestOnlyWhatItsKeySays(t *testing.T) {
 	}
 }
 
-// TestDamageCountsAsMissing: what the disk changed is fetched again.
+// TestDamageCountsAsMissing: what the disk changed is fetched again, of a body in a
+// file of its own and of one that shares it.
 func TestDamageCountsAsMissing(t *testing.T) {
+	for name, text := range map[string]string{"small": "hello", "large": strings.Repeat("hello", 20_000)} {
+		for what, damage := range map[string]func(string) string{
+			"changed": func(s string) string { return strings.ReplaceAll(s, "hello", "hallo") }, "empty": func(string) string { return "" },
+			"longer": func(s string) string { return s + " and more" }, "shorter": func(s string) string { return s[:len(s)-1] },
+			"nonsense": func(s string) string { return strings.Repeat("?", len(s)) },
+		} {
+			for _, again := range []bool{false, true} { // by the same process, or by the next
+				dir := t.TempDir()
+				c := open(t, dir, 1<<20)
+				if err := c.Put(git(text), strings.NewReader(text)); err != nil {
+					t.Fatal(err)
+				}
+				kept, err := os.ReadFile(files(t, dir)[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(files(t, dir)[0], []byte(damage(string(kept))), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if again {
+					if err := c.Close(); err != nil {
+						t.Fatal(err)
+					}
+					c = open(t, dir, 1<<20)
+				}
+				fetched := 0
+				view := c.FS(t.Context(), map[string]blobcache.Key{"f": git(text)}, func(_ context.Context, _ string, k blobcache.Key) error {
+					fetched++
+					return c.Put(k, strings.NewReader(text))
+				})
+				whole := name == "small" && what == "longer" // the end of a shared file is not looked at
+				if b, err := fs.ReadFile(view, "f"); err != nil || string(b) != text || fetched > 1 || fetched == 0 != whole {
+					t.Errorf("%s, %s: %d bytes after %d fetches, %v", name, what, len(b), fetched, err)
+				}
+			}
+		}
+	}
+}
+
+// TestSmallBodiesShareFiles: thousands of small bodies are a few files, the next
+// process finds them all, and what a crash left of the last one harms no other.
+func TestSmallBodiesShareFiles(t *testing.T) {
 	dir := t.TempDir()
-	c := open(t, dir, 1<<20)
-	for _, damage := range []string{"hallo", "", "hello and more"} {
-		if err := c.Put(git("hello"), strings.NewReader("hello")); err != nil {
+	c := open(t, dir, 1<<30)
+	text := func(i int) string { return fmt.Sprintf("body %d", i) }
+	for i := range 2000 {
+		k := git(text(i))
+		if i%2 == 0 {
+			k = lfs(text(i))
+		}
+		for range 2 { // twice is once
+			if err := c.Put(k, strings.NewReader(text(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := len(files(t, dir)); n != 1 {
+		t.Errorf("%d files", n)
+	}
+	info, err := os.Stat(files(t, dir)[0])
+	if err != nil || info.Size() > 2000*(37+9) {
+		t.Errorf("%d bytes, %v", info.Size(), err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(files(t, dir)[0], info.Size()-3); err != nil {
+		t.Fatal(err)
+	}
+	c = open(t, dir, 1<<30)
+	for i := range 1999 {
+		k := git(text(i))
+		if i%2 == 0 {
+			k = lfs(text(i))
+		}
+		if got := read(c, k); got != text(i) {
+			t.Fatalf("%d: %q", i, got)
+		}
+	}
+	last := git(text(1999))
+	if c.Has(last) {
+		t.Error("half a body counts")
+	}
+	if err := c.Put(last, strings.NewReader(text(1999))); err != nil || read(c, last) != text(1999) || read(c, git(text(1))) != text(1) {
+		t.Errorf("%v, %q", err, read(c, last))
+	}
+	if n := len(files(t, dir)); n != 2 {
+		t.Errorf("%d files: nobody adds to what another process left", n)
+	}
+}
+
+// TestBoundOfSharedFiles: the bound holds for small bodies too, and those that are
+// in use stay.
+func TestBoundOfSharedFiles(t *testing.T) {
+	dir := t.TempDir()
+	c := open(t, dir, 100_000)
+	text := func(i int) string { return fmt.Sprintf("%0500d", i) }
+	for i := range 2000 {
+		if err := c.Put(git(text(i)), strings.NewReader(text(i))); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(files(t, dir)[0], []byte(damage), 0o600); err != nil {
+		if i >= 100 && read(c, git(text(99))) != text(99) {
+			t.Fatalf("what is in use was dropped before %d", i)
+		}
+	}
+	var total int64
+	for _, f := range files(t, dir) {
+		info, err := os.Stat(f)
+		if err != nil {
 			t.Fatal(err)
 		}
-		fetched := 0
-		view := c.FS(t.Context(), map[string]blobcache.Key{"f": git("hello")}, func(_ context.Context, _ string, k blobcache.Key) error {
-			fetched++
-			return c.Put(k, strings.NewReader("hello"))
-		})
-		if b, err := fs.ReadFile(view, "f"); err != nil || string(b) != "hello" || fetched != 1 {
-			t.Errorf("%q after %d fetches, %v", b, fetched, err)
-		}
+		total += info.Size()
+	}
+	if total > 110_000 || !c.Has(git(text(1999))) || c.Has(git(text(500))) {
+		t.Errorf("%d bytes; the newest stays %v, an old one %v", total, c.Has(git(text(1999))), c.Has(git(text(500))))
 	}
 }
 
@@ -124,8 +223,8 @@ func TestDamageCountsAsMissing(t *testing.T) {
 // unfinished goes at the start.
 func TestBound(t *testing.T) {
 	dir := t.TempDir()
-	c := open(t, dir, 1000)
-	text := func(i int) string { return fmt.Sprintf("%0100d", i) }
+	c := open(t, dir, 1_000_000)
+	text := func(i int) string { return fmt.Sprintf("%0100000d", i) }
 	for i := range 10 {
 		if err := c.Put(git(text(i)), strings.NewReader(text(i))); err != nil {
 			t.Fatal(err)
@@ -146,7 +245,7 @@ func TestBound(t *testing.T) {
 	if err := os.WriteFile(part, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	open(t, dir, 1000)
+	open(t, dir, 1_000_000)
 	if _, err := os.Stat(part); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the unfinished file is still there: %v", err)
 	}
