@@ -206,7 +206,7 @@ func (s *Service) open(ctx context.Context, sub Submission) (*hub.Snapshot, erro
 	if !ok {
 		return nil, protocol.ErrInvalidSource.Detailf("This arena is not connected to repositories of type %s. Upload the directory instead: repo_type bundle, or --dir on the command line.", sub.Source.RepoType)
 	}
-	return host.Open(ctx, sub.Source)
+	return s.openings.open(ctx, host, sub.Source)
 }
 
 func (s *Service) storedBundle(ctx context.Context, treeID string) (*hub.Snapshot, error) {

@@ -87,6 +87,7 @@ type Service struct {
 	validations quota
 	messages    quota
 	vouched     vouched
+	openings    openings
 }
 
 // New checks a configuration and makes the service. It starts nothing: Watch does.
