@@ -33,8 +33,9 @@ type SignIn interface {
 const (
 	// loginLife is how long a sign-in may take.
 	loginLife = 10 * time.Minute
-	// maxLogins is how many may be under way.
-	maxLogins = 1000
+	// maxLogins is how many may be under way: more than one address may begin in the
+	// time that a person takes.
+	maxLogins = 10_000
 	// maxNext bounds the address to return to, in bytes.
 	maxNext = 500
 )
@@ -197,11 +198,16 @@ func (s *Server) callback(c *call) error {
 	if s.SignIn == nil {
 		return protocol.ErrNotFound
 	}
+	// An answer to a sign-in that this browser has not begun changes nothing: whoever
+	// leads it here must not end the one that it is in the middle of.
+	var begun login
 	state := c.query("state")
-	bound := c.cookie(loginCookie)
-	c.setCookie(loginCookie, "", 0)
-	begun, ok := s.logins.end(state, s.Now())
-	if !ok || state == "" || state != bound {
+	ok := state != "" && state == c.cookie(loginCookie)
+	if ok {
+		c.setCookie(loginCookie, "", 0)
+		begun, ok = s.logins.end(state, s.Now())
+	}
+	if !ok {
 		return c.signInFailed(protocol.ErrSignIn.Detailf("This sign-in took too long, was used before, or began in another browser. Start again."))
 	}
 	token, err := s.SignIn.Exchange(c.ctx(), c.r.URL.Query(), begun.verifier)
@@ -213,20 +219,35 @@ func (s *Server) callback(c *call) error {
 	if err != nil {
 		return c.signInFailed(err)
 	}
+	if err := c.endSession(); err != nil {
+		return err
+	}
 	c.who = session.Who
 	c.setCookie(sessionCookie, secret, protocol.SessionLife)
 	return c.seeOther(begun.next)
 }
 
-// logout ends the session, of this browser alone.
+// logout ends the session, of this browser alone. Another site that sends a browser
+// here sends no cookie along, but the answer would take the cookie away: so it is
+// asked where it comes from with and without one.
 func (s *Server) logout(c *call) error {
-	if secret := c.cookie(sessionCookie); secret != "" && c.who.SignedIn() {
-		if err := s.Service.Store.CloseSession(c.ctx(), c.by(), sha256.Sum256([]byte(secret))); err != nil {
-			return err
-		}
+	if !c.sameOrigin() {
+		return protocol.ErrCrossOrigin
+	}
+	if err := c.endSession(); err != nil {
+		return err
 	}
 	c.setCookie(sessionCookie, "", 0)
 	return c.seeOther("/")
+}
+
+// endSession ends the session that the browser has, if it has one.
+func (c *call) endSession() error {
+	secret := c.cookie(sessionCookie)
+	if secret == "" || !c.who.SignedIn() {
+		return nil
+	}
+	return c.server.Service.Store.CloseSession(c.ctx(), c.by(), sha256.Sum256([]byte(secret)))
 }
 
 // localPath is an address to return to if it is one of the arena's own, else the
@@ -288,7 +309,11 @@ func (c *call) signInAnswer(status int, p signInPage) error {
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	if p.NewTab { // it is there for frames; all it holds is a link
+		h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'")
+		h.Del("X-Frame-Options")
+	}
 	h.Set("Cache-Control", "no-store")
 	c.bound()
 	c.w.WriteHeader(status)

@@ -65,7 +65,9 @@ func (d *door) browse(method, address string, header ...string) page {
 	}
 	r.Header.Set("User-Agent", "Mozilla/5.0")
 	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
+		if r.Header.Set(header[i], header[i+1]); header[i] == "Host" {
+			r.Host = header[i+1]
+		}
 	}
 	if strings.HasPrefix(address, d.URL) {
 		for name, value := range d.cookies {
@@ -255,6 +257,13 @@ func TestSignInInsideAFrame(t *testing.T) {
 	if a.StatusCode != 200 || !strings.Contains(a.body, `href="/auth/login?next=%2Farena%22%3E" target="_blank" rel="noopener"`) || len(d.cookies) != 0 {
 		t.Errorf("%s %v\n%s", a.Status, d.cookies, a.body)
 	}
+	if h := a.Header; h.Get("X-Frame-Options") != "" || strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors") {
+		t.Errorf("a frame would not show it: %v", h)
+	}
+	// The pages of a sign-in that failed are in no frame.
+	if h := d.browse("GET", "/auth/callback").Header; h.Get("X-Frame-Options") != "DENY" || !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+		t.Errorf("%v", h)
+	}
 }
 
 // TestNextStaysHere: nobody is sent to another site after signing in.
@@ -323,4 +332,138 @@ func TestTokensOfTheHub(t *testing.T) {
 			t.Errorf("the log holds the token of %s", who)
 		}
 	}
+}
+
+// TestSignInUnderAttack: what another site, another browser or a planted cookie can
+// do to somebody who signs in, is signed in, or signs out.
+func TestSignInUnderAttack(t *testing.T) {
+	t.Parallel()
+	whoami := func(d *door, want int) {
+		t.Helper()
+		if a := d.browse("GET", "/api/whoami"); a.StatusCode != want {
+			t.Errorf("whoami: %s %s, not %d", a.Status, a.body, want)
+		}
+	}
+	t.Run("a planted session does not become the victim's", func(t *testing.T) {
+		d := newDoor(t, publicURL)
+		planted := strings.Repeat("A", 52)
+		d.cookies["arena_session"] = planted
+		d.signIn("/")
+		if d.cookies["arena_session"] == planted {
+			t.Error("the secret is the planted one")
+		}
+		whoami(d, 200)
+		d.cookies["arena_session"] = planted
+		whoami(d, 401)
+	})
+	t.Run("signing in again ends the session before", func(t *testing.T) {
+		d := newDoor(t, publicURL)
+		d.signIn("/")
+		before := d.cookies["arena_session"]
+		d.hub.App.Person.Name = "bea"
+		d.signIn("/")
+		whoami(d, 200)
+		d.cookies["arena_session"] = before
+		whoami(d, 401)
+	})
+	t.Run("another site cannot take the cookie away", func(t *testing.T) {
+		d := newDoor(t, publicURL)
+		d.signIn("/")
+		kept := d.cookies["arena_session"]
+		delete(d.cookies, "arena_session") // SameSite=Lax: not sent with a form of another site
+		for _, header := range [][]string{nil, {"Origin", "https://evil.example"}, {"Origin", "null"}, {"Sec-Fetch-Site", "cross-site"}} {
+			if a := d.browse("POST", "/auth/logout", header...); a.StatusCode != 403 || a.Header.Get("Set-Cookie") != "" {
+				t.Errorf("%q: %s, sets %q", header, a.Status, a.Header.Get("Set-Cookie"))
+			}
+		}
+		if a := d.browse("GET", "/auth/logout"); a.StatusCode != 405 {
+			t.Errorf("a link signs people out: %s", a.Status)
+		}
+		d.cookies["arena_session"] = kept
+		whoami(d, 200)
+	})
+	t.Run("an answer from elsewhere does not disturb a sign-in", func(t *testing.T) {
+		d := newDoor(t, publicURL)
+		back := d.callback(d.browse("GET", "/auth/login"))
+		for _, wrong := range []string{"/auth/callback", "/auth/callback?state=x&code=y", "/auth/callback?error=access_denied&state="} {
+			if a := d.browse("GET", wrong); a.StatusCode != 403 || a.Header.Get("Set-Cookie") != "" {
+				t.Errorf("%s: %s, sets %q", wrong, a.Status, a.Header.Get("Set-Cookie"))
+			}
+		}
+		if a := d.browse("GET", back); a.StatusCode != http.StatusSeeOther {
+			t.Errorf("the sign-in is lost: %s", a.Status)
+		}
+		whoami(d, 200)
+	})
+	t.Run("another browser cannot use up a state", func(t *testing.T) {
+		d := newDoor(t, publicURL)
+		back := d.callback(d.browse("GET", "/auth/login"))
+		mine := d.cookies
+		d.cookies = map[string]string{}
+		if a := d.browse("GET", back); a.StatusCode != 403 {
+			t.Errorf("%s", a.Status)
+		}
+		d.cookies = mine
+		if a := d.browse("GET", back); a.StatusCode != http.StatusSeeOther {
+			t.Errorf("%s", a.Status)
+		}
+	})
+	t.Run("a code of the attacker's does not fit the victim's sign-in", func(t *testing.T) {
+		d := newDoor(t, publicURL)
+		theirs, err := url.Parse(d.callback(d.browse("GET", "/auth/login")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.cookies = map[string]string{}
+		mine, err := url.Parse(d.callback(d.browse("GET", "/auth/login")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := mine.Query()
+		q.Set("code", theirs.Query().Get("code"))
+		if a := d.browse("GET", "/auth/callback?"+q.Encode()); a.StatusCode != 403 || d.cookies["arena_session"] != "" {
+			t.Errorf("%s, cookies %v", a.Status, d.cookies)
+		}
+		if n := d.hub.Calls("GET /api/whoami-v2"); n != 0 {
+			t.Errorf("%d tokens came of it", n)
+		}
+	})
+	t.Run("the Host header decides nothing", func(t *testing.T) {
+		d := newDoor(t, publicURL)
+		d.signIn("/")
+		a := d.browse("POST", "/api/board/messages", "Host", "evil.example", "X-Forwarded-Host", "evil.example", "Origin", "http://evil.example")
+		if a.StatusCode != 403 {
+			t.Errorf("a page of the host that the request names is let in: %s", a.Status)
+		}
+		login := d.browse("GET", "/auth/login", "Host", "evil.example", "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "https")
+		to, err := url.Parse(login.Header.Get("Location"))
+		if err != nil || to.Query().Get("redirect_uri") != publicURL+"/auth/callback" {
+			t.Errorf("the hub is told to come back to %q", login.Header.Get("Location"))
+		}
+	})
+	t.Run("forms cannot speak JSON", func(t *testing.T) {
+		d := newDoor(t, publicURL)
+		d.signIn("/")
+		for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""} {
+			if a := d.browse("POST", "/api/board/messages", "Origin", publicURL, "Content-Type", kind); a.StatusCode != 415 {
+				t.Errorf("%q: %s", kind, a.Status)
+			}
+		}
+	})
+	t.Run("many sign-ins that nobody ends keep nobody out", func(t *testing.T) {
+		d := newDoor(t, publicURL)
+		back := d.callback(d.browse("GET", "/auth/login"))
+		mine := d.cookies
+		for range 1500 {
+			d.cookies = map[string]string{}
+			if a := d.browse("GET", "/auth/login"); a.StatusCode == http.StatusTooManyRequests {
+				break
+			}
+		}
+		d.cookies = mine
+		d.now = d.now.Add(time.Minute)
+		if a := d.browse("GET", back); a.StatusCode != http.StatusSeeOther {
+			t.Errorf("%s %s", a.Status, a.body)
+		}
+	})
 }
