@@ -1,14 +1,17 @@
 package outbound
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 )
@@ -66,6 +69,39 @@ func (e *Error) Temporary() bool {
 		return true
 	default:
 		return e.Err != nil || e.Limit != ""
+	}
+}
+
+// Because ends a clause that says that a service could not be asked, such as
+// " because its name cannot be resolved"; empty when there is nothing to add.
+func (e *Error) Because() string {
+	if why := e.reason(); why != "" {
+		return " because " + why
+	}
+	return ""
+}
+
+func (e *Error) reason() string {
+	if slow, ok := errors.AsType[*slowError](e.Err); ok {
+		return slow.Error()
+	}
+	if _, ok := errors.AsType[*net.DNSError](e.Err); ok {
+		return "its name cannot be resolved"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](e.Err); ok {
+		return "its certificate is not accepted"
+	}
+	_, alert := errors.AsType[tls.AlertError](e.Err)
+	_, record := errors.AsType[tls.RecordHeaderError](e.Err)
+	switch {
+	case alert, record:
+		return "no encrypted connection comes about"
+	case errors.Is(e.Err, syscall.ECONNREFUSED):
+		return "it takes no connections"
+	case e.Status >= http.StatusInternalServerError && e.Err == nil:
+		return fmt.Sprintf("it answers %d", e.Status)
+	default:
+		return ""
 	}
 }
 

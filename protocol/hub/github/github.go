@@ -384,7 +384,7 @@ func (r *reading) explain(err error) error {
 	case e.Err != nil && e.Status/100 == 2:
 		return protocol.ErrUnavailable.Detailf("GitHub's answer is of no use for %s: %s. Try again; if it persists, tell an organizer.", r.what, e.Err).After(wait).Because(err)
 	case e.Temporary():
-		return protocol.ErrUnavailable.Detailf("GitHub cannot be reached for %s right now. Nothing was changed; try again in %s.", r.what, wait).After(wait).Because(err)
+		return protocol.ErrUnavailable.Detailf("GitHub cannot be reached for %s right now%s. Nothing was changed; try again in %s.", r.what, e.Because(), wait).After(wait).Because(err)
 	case e.Status == http.StatusUnauthorized:
 		return protocol.ErrUnavailable.Detailf("GitHub does not accept the arena's own token, so repositories cannot be read. An organizer has to renew it.").After(5 * time.Minute).Because(err)
 	case e.Status == http.StatusNotFound:

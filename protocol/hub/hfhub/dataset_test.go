@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -187,7 +191,7 @@ func failures() []failure {
 		{name: "429 for a month", setup: fail(tree, 0, hubtest.Status(429, "Retry-After", "2592000")), want: away, say: "rate limit", wait: 24 * time.Hour},
 		{name: "the resolvers bucket empties", setup: func(h *hubtest.HuggingFace) { h.Quota["resolvers"] = 1 }, want: away, say: "the limit on resolvers", wait: 56 * time.Second},
 		{name: "500 once", setup: fail(tree, 1, hubtest.Status(500))},
-		{name: "500 always", setup: fail(tree, 0, hubtest.Status(500)), want: away, say: "cannot be reached"},
+		{name: "500 always", setup: fail(tree, 0, hubtest.Status(500)), want: away, say: "cannot be reached for reading the dataset ada/tasks right now because it answers 500"},
 		{name: "502 with an HTML page once", setup: fail(info, 1, hubtest.Page(502))},
 		{name: "502 with an HTML page always", setup: fail(info, 0, hubtest.Page(502)), want: away, say: "cannot be reached"},
 		{name: "200 with an HTML page", setup: fail(info, 0, hubtest.Page(200)), want: away, say: "instead of JSON"},
@@ -201,6 +205,13 @@ func failures() []failure {
 		{name: "a size below zero", setup: fail(tree, 0, hubtest.Changed(func(b string) string { return strings.ReplaceAll(b, `"size":`, `"size":-`) })), want: protocol.ErrSourceRefused, say: "cannot be read"},
 		{name: "deep nesting", setup: fail(tree, 0, hubtest.Text("application/json", strings.Repeat("[", 100_000))), want: away, say: "cannot be read"},
 		{name: "a listing that stalls", setup: fail(tree, 0, hubtest.Stall(20)), timeout: 50 * time.Millisecond, want: away, say: "took longer than 50ms"},
+		{name: "a listing of a byte a second", setup: fail(tree, 0, hubtest.Trickle()), timeout: 50 * time.Millisecond, want: away, say: "it took longer than 50ms"},
+		{name: "a file of a byte a second", setup: fail(file, 0, hubtest.Trickle()), timeout: 300 * time.Millisecond, want: away, say: "it took longer than 300ms"},
+		{name: "a file of a byte a second, once", setup: fail(file, 1, hubtest.Trickle()), timeout: 300 * time.Millisecond},
+		{name: "no answer at all", setup: fail(info, 0, hubtest.Silent()), timeout: 50 * time.Millisecond, want: away, say: "cannot be reached for reading the dataset ada/tasks right now because it took longer than 50ms"},
+		{name: "a name that cannot be resolved", adjust: unknownName, want: away, say: "because its name cannot be resolved"},
+		{name: "a certificate of somebody else", adjust: strangersCertificate, want: away, say: "because its certificate is not accepted"},
+		{name: "a port where nobody listens", adjust: func(_ *testing.T, o *hfhub.Options) { o.URL = "http://127.0.0.1:1" }, want: away, say: "because it takes no connections"},
 		{name: "a file that stalls once", setup: fail(file, 1, hubtest.Stall(2)), timeout: 300 * time.Millisecond},
 		{name: "a listing that is cut once", setup: fail(tree, 1, hubtest.Cut(20))},
 		{name: "a listing that is cut always", setup: fail(tree, 0, hubtest.Cut(20)), want: away, say: "breaks off"},
@@ -240,9 +251,29 @@ type failure struct {
 	repo    string
 	rev     string
 	timeout time.Duration
+	adjust  func(*testing.T, *hfhub.Options)
 	want    *protocol.Error // nil: it is overcome
 	say     string
 	wait    time.Duration // 0: whatever it says
+}
+
+// unknownName is a resolver that does not know the hub.
+func unknownName(t *testing.T, o *hfhub.Options) {
+	transport := outbound.NewTransport(1)
+	transport.DialContext = func(_ context.Context, _, address string) (net.Conn, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
+	}
+	o.URL, o.Transport = "http://hub.example", transport
+}
+
+// strangersCertificate is a server that shows a certificate which nobody has vouched
+// for.
+func strangersCertificate(t *testing.T, o *hfhub.Options) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	o.URL = server.URL
 }
 
 func TestFailures(t *testing.T) {
@@ -258,7 +289,9 @@ func TestFailures(t *testing.T) {
 				tc.setup(fake)
 			}
 			o := options(t, fake)
-			o.Timeout = tc.timeout
+			if o.Timeout = tc.timeout; tc.adjust != nil {
+				tc.adjust(t, &o)
+			}
 			s := source("main", "")
 			if tc.repo != "" {
 				s.RepoID = tc.repo

@@ -93,7 +93,7 @@ func away(what string, err error) error {
 		if wait == 0 {
 			wait = without
 		}
-		return protocol.ErrUnavailable.Detailf("The hub cannot be reached for %s right now. Nothing was changed; try again in %s.", what, wait).After(wait).Because(err)
+		return protocol.ErrUnavailable.Detailf("The hub cannot be reached for %s right now%s. Nothing was changed; try again in %s.", what, e.Because(), wait).After(wait).Because(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return protocol.ErrUnavailable.Detailf("The hub takes too long for %s. What was read so far is kept; try again.", what).After(5 * time.Second).Because(err)
 	default:

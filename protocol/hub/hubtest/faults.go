@@ -115,6 +115,39 @@ func Stall(n int) Fault {
 	}
 }
 
+// Trickle sends the right body one byte a second.
+func Trickle() Fault {
+	return func(s *Server, w http.ResponseWriter, r *http.Request, next http.Handler) {
+		rec := record(r, next)
+		copyHeader(w.Header(), rec.Header())
+		w.Header().Set("Content-Length", strconv.Itoa(rec.Body.Len()))
+		w.WriteHeader(rec.Code)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for _, b := range rec.Body.Bytes() {
+			_, _ = w.Write([]byte{b})
+			flush(w)
+			select {
+			case <-r.Context().Done():
+				return
+			case <-s.closing:
+				return
+			case <-tick.C:
+			}
+		}
+	}
+}
+
+// Silent takes the request and never answers.
+func Silent() Fault {
+	return func(s *Server, _ http.ResponseWriter, r *http.Request, _ http.Handler) {
+		select {
+		case <-r.Context().Done():
+		case <-s.closing:
+		}
+	}
+}
+
 // Reset breaks the connection before the request is processed.
 func Reset() Fault {
 	return func(_ *Server, w http.ResponseWriter, _ *http.Request, _ http.Handler) { hangUp(w) }
