@@ -194,6 +194,7 @@ var (
 	ErrReviewed      = &Error{Kind: KindConflict, Code: "already-reviewed", Detail: "This result has been reviewed. Reviews are immutable."}
 	ErrClaimed       = &Error{Kind: KindConflict, Code: "claimed", Detail: "Another editor is reviewing this result. The claim ends by itself; try again then."}
 	ErrPlanChanged   = &Error{Kind: KindConflict, Code: "plan-changed", Detail: "The results were made for another plan. Plan again and rerun what differs."}
+	ErrVerdictMoved  = &Error{Kind: KindConflict, Code: "verdict-moved", Detail: "Somebody attached results to this collection meanwhile. Attach again."}
 	ErrIllegalMove   = &Error{Kind: KindConflict, Code: "illegal-move", Detail: "The run's state does not allow this."}
 	ErrDailyLimit    = &Error{Kind: KindRateLimited, Code: "daily-limit", Detail: "This collection has a counted run on this challenge in the last 24 hours."}
 	ErrRateLimited   = &Error{Kind: KindRateLimited, Code: "rate-limited", Detail: "Too many requests. Wait and try again."}

@@ -144,8 +144,16 @@ func TestVerdictsAreVersioned(t *testing.T) {
 	for version := 1; version <= 2; version++ {
 		clock.Advance(time.Hour)
 		v := protocol.Verdict{Collection: c.ID, Challenge: "tb2-9b", PlanDigest: "sha256:01", Tasks: []protocol.TaskVerdict{{Task: "a", Decision: protocol.TaskAccepted, BandPassRate: &rate}}}
+		for _, stale := range []int{version - 1, version + 1} {
+			nothing(t, s, func() {
+				v.Version = stale
+				_, err := s.AttachVerdict(ctx, eve(), v)
+				wantError(t, err, protocol.ErrVerdictMoved)
+			})
+		}
+		v.Version = version
 		attached := must(s.AttachVerdict(ctx, eve(), v))(t)
-		v.Version, v.AttachedBy, v.AttachedAt = version, "eve", clock.Now()
+		v.AttachedBy, v.AttachedAt = "eve", clock.Now()
 		if diff := cmp.Diff(v, attached); diff != "" {
 			t.Errorf("attached (-want +got):\n%s", diff)
 		}

@@ -38,15 +38,21 @@ func (s *Store) VerdictHistory(ctx context.Context, collection, challenge string
 }
 
 // AttachVerdict adds a verdict as the collection's next version for its
-// challenge. Earlier versions are kept.
+// challenge. Earlier versions are kept. The verdict was made from the newest one
+// that its maker knew, and says so: its version must be the one after. When
+// somebody attached another in between, it is refused with ErrVerdictMoved.
 func (s *Store) AttachVerdict(ctx context.Context, by protocol.Actor, v protocol.Verdict) (protocol.Verdict, error) {
 	err := s.update(ctx, "attach a verdict to "+v.Collection, func(t *tx) error {
 		if _, err := t.collection(ctx, v.Collection); err != nil {
 			return err
 		}
-		err := t.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) + 1 FROM verdicts WHERE collection = ? AND challenge = ?", v.Collection, v.Challenge).Scan(&v.Version)
+		var next int
+		err := t.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) + 1 FROM verdicts WHERE collection = ? AND challenge = ?", v.Collection, v.Challenge).Scan(&next)
 		if err != nil {
 			return err
+		}
+		if v.Version != next {
+			return protocol.ErrVerdictMoved.Detailf("The verdict on %s was judged as version %d, and the next one is %d now: somebody attached results meanwhile. Attach again.", v.Collection, v.Version, next)
 		}
 		v.AttachedBy, v.AttachedAt = by.Name, t.now
 		v.Tasks = present(v.Tasks)

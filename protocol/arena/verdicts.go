@@ -122,34 +122,49 @@ func (s *Service) Attach(ctx context.Context, who protocol.Identity, by protocol
 	if bad := strayTrials(p, r.Trials); len(bad) > 0 {
 		return protocol.Verdict{}, protocol.ErrInvalid.Detailf("The results cannot be judged: %s %s.", bad[0].Field, bad[0].Message).WithFields(bad...)
 	}
-	before, err := s.Verdict(ctx, collection, challenge)
-	earlier := &before
-	switch {
-	case errors.Is(err, protocol.ErrNotFound):
-		earlier = nil
-	case err != nil:
-		return protocol.Verdict{}, err
-	}
-	tried := map[string]bool{}
+	judged, tried := taskVerdicts(dynamic.Judge(p, r.Trials)), map[string]bool{}
 	for _, t := range r.Trials {
 		tried[t.Task] = true
 	}
 	v := protocol.Verdict{
 		Collection: col.ID, Challenge: c.ID, PlanDigest: p.Digest, Revision: p.Revision, GateSet: p.GateSet, PolicyDigest: p.PolicyDigest,
-		Options: protocol.GateOptions(p.Options), Tasks: protocol.CarryVerdicts(taskVerdicts(dynamic.Judge(p, r.Trials)), tried, p.Digest, earlier),
+		Options: protocol.GateOptions(p.Options),
 	}
-	if dryRun {
-		v.Version, v.AttachedBy, v.AttachedAt = before.Version+1, who.Name, s.now()
-		return v, nil
+	for try := 1; ; try++ {
+		before, err := s.Verdict(ctx, collection, challenge)
+		earlier := &before
+		switch {
+		case errors.Is(err, protocol.ErrNotFound):
+			earlier = nil
+		case err != nil:
+			return protocol.Verdict{}, err
+		}
+		v.Version, v.Tasks = before.Version+1, protocol.CarryVerdicts(judged, tried, p.Digest, earlier)
+		if dryRun {
+			v.AttachedBy, v.AttachedAt = who.Name, s.now()
+			return v, nil
+		}
+		stored, err := s.Store.AttachVerdict(ctx, by, v)
+		switch {
+		case err == nil:
+			s.attached(stored)
+			return stored, nil
+		case !errors.Is(err, protocol.ErrVerdictMoved) || try == attachTries:
+			return protocol.Verdict{}, err
+		}
 	}
-	v, err = s.Store.AttachVerdict(ctx, by, v)
-	if err == nil {
-		s.events.wake()
-		n := protocol.CountDecisions(v.Tasks)
-		s.Logger.Info("gate results attached", "collection", v.Collection, "challenge", v.Challenge, "version", v.Version,
-			"accepted", n[protocol.TaskAccepted], "rejected", n[protocol.TaskRejected], "inconclusive", n[protocol.TaskInconclusive])
-	}
-	return v, err
+}
+
+// attachTries is how often a verdict is judged on top of the newest one, when
+// others are being attached at the same time.
+const attachTries = 10
+
+// attached lets it be known that a verdict was stored.
+func (s *Service) attached(v protocol.Verdict) {
+	s.events.wake()
+	n := protocol.CountDecisions(v.Tasks)
+	s.Logger.Info("gate results attached", "collection", v.Collection, "challenge", v.Challenge, "version", v.Version,
+		"accepted", n[protocol.TaskAccepted], "rejected", n[protocol.TaskRejected], "inconclusive", n[protocol.TaskInconclusive])
 }
 
 // samePlan refuses results that were made for another plan than the one that the

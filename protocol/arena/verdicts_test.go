@@ -3,6 +3,7 @@ package arena_test
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/posttrainarena/arena/gates/dynamic"
@@ -135,5 +136,35 @@ func TestGatesFromPlanToVerdict(t *testing.T) {
 	history := must(w.VerdictHistory(t.Context(), col.ID, challenge))(t)
 	if len(history) != 3 || history[0].Version != 3 || history[2].Version != 1 || protocol.CountDecisions(history[2].Tasks)[protocol.TaskAccepted] != 6 {
 		t.Errorf("history %+v", history)
+	}
+}
+
+// TestTwoEditorsAttachAtOnce has several editors attach one task each at the same
+// time. Each result is carried on by those after it, whatever their order.
+func TestTwoEditorsAttachAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	col := w.submit(ada, "sample")
+	p := must(w.PlanGates(t.Context(), editor, challenge, col.ID, arena.PlanOptions{ControlsReruns: 1}))(t)
+	r := trialsOf(p)
+	var editors sync.WaitGroup
+	for _, task := range p.Tasks {
+		part := r
+		part.Trials = slices.DeleteFunc(slices.Clone(r.Trials), func(tr dynamic.Trial) bool { return tr.Task != task.Name })
+		editors.Go(func() {
+			if _, err := w.Attach(t.Context(), editor, by(editor), challenge, col.ID, part, false); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	editors.Wait()
+	history := must(w.VerdictHistory(t.Context(), col.ID, challenge))(t)
+	if len(history) != len(p.Tasks) {
+		t.Fatalf("%d versions", len(history))
+	}
+	for i, v := range history {
+		if n := protocol.CountDecisions(v.Tasks)[protocol.TaskAccepted]; v.Version != len(history)-i || n != v.Version {
+			t.Errorf("version %d has %d accepted tasks", v.Version, n)
+		}
 	}
 }

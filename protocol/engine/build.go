@@ -100,6 +100,13 @@ func (e *Engine) build(ctx context.Context, spec BuildSpec, log *tail) (string, 
 	lines.Buffer(nil, maxBuildLine)
 	id := ""
 	var line strings.Builder // a line of the log may come in pieces
+	var made steps
+	whole := func(text string) {
+		made.line(text)
+		if spec.Progress != nil {
+			spec.Progress(text)
+		}
+	}
 	for lines.Scan() {
 		var m jsonstream.Message
 		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
@@ -115,9 +122,7 @@ func (e *Engine) build(ctx context.Context, spec BuildSpec, log *tail) (string, 
 			}
 		}
 		_, _ = log.Write([]byte(m.Stream)) // a tail takes everything
-		if spec.Progress != nil {
-			report(&line, m.Stream, spec.Progress)
-		}
+		report(&line, m.Stream, whole)
 	}
 	if err := lines.Err(); err != nil {
 		return "", e.fail(ctx, err, "build image")
@@ -125,6 +130,7 @@ func (e *Engine) build(ctx context.Context, spec BuildSpec, log *tail) (string, 
 	if id == "" {
 		return "", e.fail(ctx, errors.New("the engine's answer ended without an image"), "build image")
 	}
+	e.layers.add(made.ids(), id)
 	return id, nil
 }
 
@@ -172,14 +178,42 @@ func (e *Engine) Images(ctx context.Context, label string) ([]Image, error) {
 	return all, nil
 }
 
-// RemoveImage removes an image with its names and the unnamed layers below it. An
+// RemoveImage removes an image with its names, and the nameless images below it
+// that were steps of builds on this connection, unless something else stands on
+// them. An image that somebody else made stays, named or not: the engine cannot
+// tell a nameless base image from a step of a build, and so is not asked to. An
 // image that is gone is no error.
 func (e *Engine) RemoveImage(ctx context.Context, image string) error {
-	_, err := e.client.ImageRemove(ctx, image, client.ImageRemoveOptions{Force: true, PruneChildren: true})
-	if errdefs.IsNotFound(err) {
-		return nil
+	below := e.below(ctx, image)
+	_, err := e.client.ImageRemove(ctx, image, client.ImageRemoveOptions{Force: true})
+	if err != nil && !errdefs.IsNotFound(err) {
+		return e.fail(ctx, err, "remove image %s", image)
 	}
-	return e.fail(ctx, err, "remove image %s", image)
+	for _, step := range below {
+		if !e.layers.has(step) {
+			break
+		}
+		// A conflict: another image or a container stands on it.
+		if _, err := e.client.ImageRemove(ctx, step, client.ImageRemoveOptions{}); err != nil {
+			break
+		}
+		e.layers.drop(step)
+	}
+	return nil
+}
+
+// below lists the images that an image stands on, the nearest first, as far as
+// the engine still has them.
+func (e *Engine) below(ctx context.Context, image string) []string {
+	r, err := e.client.ImageHistory(ctx, image)
+	if err != nil {
+		return nil // gone, or of an engine that will fail the removal too
+	}
+	var ids []string
+	for _, step := range r.Items[min(1, len(r.Items)):] {
+		ids = append(ids, step.ID)
+	}
+	return ids
 }
 
 // tail is a writer that keeps the end of what it is given.

@@ -344,10 +344,18 @@ func (e *Engine) Clean(ctx context.Context, label string) error {
 	for _, c := range containers {
 		all = append(all, e.Remove(ctx, c.ID))
 	}
-	images, err := e.Images(ctx, label)
-	all = append(all, err)
-	for _, i := range images {
-		all = append(all, e.RemoveImage(ctx, i.ID))
+	// A nameless image is not listed while another one stands on it.
+	for seen := map[string]bool{}; ; {
+		images, err := e.Images(ctx, label)
+		all = append(all, err)
+		images = slices.DeleteFunc(images, func(i Image) bool { return seen[i.ID] })
+		if len(images) == 0 {
+			break
+		}
+		for _, i := range images {
+			seen[i.ID] = true
+			all = append(all, e.RemoveImage(ctx, i.ID))
+		}
 	}
 	return errors.Join(slices.DeleteFunc(all, func(err error) bool { return err == nil })...)
 }

@@ -16,6 +16,7 @@ const DefaultSocket = "unix:///var/run/docker.sock"
 type Engine struct {
 	client *client.Client
 	socket string
+	layers layers
 }
 
 // Version is what an engine says of itself.

@@ -189,6 +189,56 @@ func TestBuildsThatFail(t *testing.T) {
 	}
 }
 
+// An image goes with the steps of its build, and nothing else: not the nameless
+// image below it, not a step that another image stands on, and not an image
+// whose id a step printed as if it had made it.
+func TestRemovingAnImageKeepsItsBase(t *testing.T) {
+	e := enginetest.Open(t)
+	root := enginetest.Busybox(t, e)
+	there := func(id string) bool {
+		_, err := e.Inspect(t.Context(), id)
+		if err != nil && !errors.Is(err, engine.ErrMissing) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	made := func(dockerfile string) (string, []string) {
+		t.Helper()
+		id, lines, err := build(t, e, engine.BuildSpec{NoNetwork: true, Timeout: time.Minute}, dockerfile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var steps []string
+		for _, l := range lines {
+			if id, ok := strings.CutPrefix(l, " ---> "); ok && len(id) == 12 {
+				steps = append(steps, id)
+			}
+		}
+		return id, steps
+	}
+	unique := t.TempDir()
+	base, _ := made("FROM " + root + "\nRUN echo base of " + unique + " > /base\n")
+	short := strings.TrimPrefix(base, "sha256:")[:12]
+	one, steps := made("FROM " + base + "\nRUN echo ' ---> " + short + "' && echo shared > /a\nRUN echo one > /b\n")
+	two, _ := made("FROM " + base + "\nRUN echo ' ---> " + short + "' && echo shared > /a\nRUN echo two > /b\n")
+	if len(steps) < 4 || steps[0] != short {
+		t.Fatalf("the steps of the first build are %q; its base is %s", steps, short)
+	}
+	shared, last := steps[2], steps[3]
+	if err := e.RemoveImage(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	if !there(base) || !there(two) || !there(shared) || there(one) || there(last) {
+		t.Errorf("after the first removal: base %v, the other image %v, shared step %v, image %v, its own step %v", there(base), there(two), there(shared), there(one), there(last))
+	}
+	if err := e.RemoveImage(t.Context(), two); err != nil {
+		t.Fatal(err)
+	}
+	if !there(base) || there(two) || there(shared) {
+		t.Errorf("after the second removal: base %v, image %v, step %v", there(base), there(two), there(shared))
+	}
+}
+
 func TestAnEngineThatCannot(t *testing.T) {
 	e := enginetest.Open(t)
 	_, err := e.Create(t.Context(), engine.Spec{Image: "no-such-image:ever"})
