@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/posttrainarena/arena/gates"
+	"github.com/posttrainarena/arena/gates/adversary"
 	"github.com/posttrainarena/arena/gates/controls"
 	"github.com/posttrainarena/arena/gates/dynamic"
 	"github.com/posttrainarena/arena/gates/task"
@@ -25,16 +26,28 @@ type gatesRunCmd struct {
 	Jobs           int    `default:"1" placeholder:"N" help:"Trials at a time."`
 	ControlsReruns int    `placeholder:"N" help:"Runs of each control, without --plan; 8 otherwise."`
 	NoBuildNetwork bool   `help:"Build the images without a network too."`
+
+	Adversaries bool     `help:"Also try to cheat each verifier, and say what gets through and how to close it."`
+	NoControls  bool     `help:"With --adversaries: run those alone."`
+	Attack      []string `placeholder:"NAME" help:"With --adversaries: only this one, or mutant; may be repeated."`
+	Mutants     int      `default:"4" placeholder:"N" help:"With --adversaries: mutants of each reference solution; ${default} otherwise."`
+	MutantSeed  uint64   `default:"1" placeholder:"N" help:"With --adversaries: chooses among the possible mutants; ${default} otherwise."`
 }
 
 // judgement is what gates run prints.
 type judgement struct {
 	PlanDigest string            `json:"plan_digest"`
-	Verdicts   []dynamic.Verdict `json:"verdicts"`
+	Verdicts   []dynamic.Verdict `json:"verdicts"`            // of the controls; none when they were not run
+	Soundness  *adversary.Report `json:"soundness,omitempty"` // of the verifiers; no part of the verdicts
 }
 
-// Run runs the controls and prints what they come to. It ends with 1 when a task is not accepted.
+// Run runs the controls and prints what they come to. It ends with 1 when a task is not accepted, or when an adversary
+// got through.
 func (cmd *gatesRunCmd) Run(ctx context.Context, env *environ) error {
+	against, err := cmd.adversaries()
+	if err != nil {
+		return err
+	}
 	packages, tree, closeDir, err := cmd.packages()
 	if err != nil {
 		return err
@@ -58,26 +71,62 @@ func (cmd *gatesRunCmd) Run(ctx context.Context, env *environ) error {
 	defer e.Close()
 	err = controls.Run(ctx, controls.Config{
 		Engine: localEngine{e}, Jobs: root, Parallel: cmd.Jobs, NoBuildNetwork: cmd.NoBuildNetwork, Now: env.Now, ID: trialID,
+		Adversaries: against, NoControls: cmd.NoControls,
 		Progress: func(ev controls.Event) { env.say("%s", eventLine(ev)) },
 	}, p, packages)
 	if err != nil {
 		return err
 	}
-	return cmd.judge(env, p, root)
+	return cmd.judge(env, p, packages, against, root)
+}
+
+// adversaries is what to try against the verifiers; nil when that was not asked for.
+func (cmd *gatesRunCmd) adversaries() (*adversary.Options, error) {
+	switch {
+	case !cmd.Adversaries && (cmd.NoControls || len(cmd.Attack) > 0):
+		return nil, usagef("--no-controls and --attack are for --adversaries")
+	case !cmd.Adversaries:
+		return nil, nil
+	case cmd.Mutants < 0 || cmd.Mutants > adversary.MaxMutants:
+		return nil, usagef("--mutants must be from 0 to %d", adversary.MaxMutants)
+	}
+	for _, name := range cmd.Attack {
+		if _, ok := adversary.Find(name); !ok && name != string(adversary.MutantKind) {
+			var all []string
+			for _, a := range adversary.Attacks() {
+				all = append(all, a.Name)
+			}
+			return nil, usagef("there is no attack %q; there are %s, and %s", name, strings.Join(all, ", "), adversary.MutantKind)
+		}
+	}
+	return &adversary.Options{Mutants: cmd.Mutants, Seed: cmd.MutantSeed, Only: cmd.Attack}, nil
 }
 
 // judge prints the verdicts on what is in the jobs directory now.
-func (cmd *gatesRunCmd) judge(env *environ, p dynamic.Plan, root string) error {
+func (cmd *gatesRunCmd) judge(env *environ, p dynamic.Plan, packages []task.Package, against *adversary.Options, root string) error {
 	jobs, err := os.OpenRoot(root)
 	if err != nil {
 		return fmt.Errorf("read the jobs directory: %w", err)
 	}
 	defer jobs.Close()
-	r, _, err := collectJobs(p, jobs.FS())
-	if err != nil {
-		return err
+	out := judgement{PlanDigest: p.Digest, Verdicts: []dynamic.Verdict{}}
+	var lines []string
+	if !cmd.NoControls {
+		r, _, err := collectJobs(p, jobs.FS())
+		if err != nil {
+			return err
+		}
+		out.Verdicts = dynamic.Judge(p.ControlsOnly(), r.Trials)
+		lines = judgedLines(out.Verdicts)
 	}
-	out := judgement{PlanDigest: p.Digest, Verdicts: dynamic.Judge(p.ControlsOnly(), r.Trials)}
+	if against != nil {
+		rep, err := controls.Soundness(jobs, p, packages, *against)
+		if err != nil {
+			return err
+		}
+		out.Soundness = &rep
+		lines = append(lines, rep.Lines()...)
+	}
 	raw, err := json.Marshal(out)
 	if err != nil {
 		return fmt.Errorf("encode the verdicts: %w", err)
@@ -85,13 +134,32 @@ func (cmd *gatesRunCmd) judge(env *environ, p dynamic.Plan, root string) error {
 	if err := env.answer(raw); err != nil {
 		return err
 	}
-	env.tell(judgedLines(out.Verdicts))
-	if cmd.Plan != "" {
+	env.tell(lines)
+	if against != nil {
+		env.say("The report: %s", filepath.Join(root, controls.SoundnessText))
+	}
+	if cmd.Plan != "" && !cmd.NoControls {
 		env.say("%s", next("gates", "collect", "--plan", cmd.Plan, "--jobs-root", cmd.JobsRoot, "--out", "results.json"))
 	}
-	for _, v := range out.Verdicts {
+	return out.failure()
+}
+
+// failure is the command's verdict.
+func (j judgement) failure() error {
+	for _, v := range j.Verdicts {
 		if v.Decision != dynamic.Accepted {
 			return &verdict{code: exitError, text: "not every task is accepted"}
+		}
+	}
+	if j.Soundness == nil {
+		return nil
+	}
+	for _, t := range j.Soundness.Tasks {
+		switch t.Soundness {
+		case adversary.Unsound:
+			return &verdict{code: exitError, text: "an adversary got through"}
+		case adversary.Undecided:
+			return &verdict{code: exitError, text: "not every adversary could be tried; run the same command again"}
 		}
 	}
 	return nil
@@ -158,9 +226,12 @@ func trialID() string {
 
 // eventLine is an event as a line.
 func eventLine(e controls.Event) string {
-	what := map[string]string{controls.Passed: "ok", controls.Failed: "FAIL", controls.Unbuilt: "NO IMAGE", controls.Lost: "LOST", controls.Built: "built", controls.Kept: "kept"}[e.What]
+	what := map[string]string{controls.Passed: "ok", controls.Failed: "FAIL", controls.Unbuilt: "NO IMAGE", controls.Lost: "LOST", controls.Built: "built", controls.Kept: "kept", controls.Weak: "weak"}[e.What]
 	line := fmt.Sprintf("[%d/%d] %-8s %s %s", e.Done, e.Steps, what, e.Task, e.Gate)
-	if e.Gate != dynamic.Build {
+	switch {
+	case e.Name != "":
+		line += " " + e.Name
+	case e.Gate != dynamic.Build:
 		line += fmt.Sprintf(" %d", e.Number)
 	}
 	if e.Took > 0 {

@@ -36,7 +36,7 @@ func lines() map[string]int {
 		1: {"protocol"},
 		2: {
 			"protocol/hub", "protocol/jobs", "protocol/joblog", "protocol/artifacts", "protocol/score", "protocol/leaderboard", "protocol/compose",
-			"gates", "gates/task", "gates/image", "gates/shell", "gates/pysyntax", "gates/pysyntax/pyfacts", "gates/overlap", "gates/dynamic",
+			"gates", "gates/task", "gates/image", "gates/shell", "gates/pysyntax", "gates/pysyntax/pyfacts", "gates/overlap", "gates/dynamic", "gates/adversary",
 		},
 		3: {"protocol/arena", "store", "protocol/api", "protocol/engine", "protocol/episode", "protocol/outbound", "protocol/hub/blobcache"},
 		4: {

@@ -463,14 +463,14 @@ func TestTerms(t *testing.T) {
 		front string
 		want  terms
 	}{
-		{"{}", terms{build: 600 * time.Second, agent: 7 * time.Second, verifier: 600 * time.Second, high: 1, limits: Limits{2048 << 20, 1}}},
+		{"{}", terms{build: 600 * time.Second, agent: 7 * time.Second, verifier: 600 * time.Second, high: 1, user: "2000", limits: Limits{2048 << 20, 1}}},
 		{"environment: {memory: 512M, cpus: 0.5, build_timeout_sec: 5}\nagent: {timeout_sec: 1.5}\nverifier: {timeout_sec: '9', env: {B: 2, A: x}}\noracle: {env: {K: v}}\n", terms{
-			build: 5 * time.Second, agent: 1500 * time.Millisecond, verifier: 9 * time.Second, high: 1, limits: Limits{512 << 20, 0.5}, checks: []string{"A=x", "B=2"}, oracle: []string{"K=v"},
+			build: 5 * time.Second, agent: 1500 * time.Millisecond, verifier: 9 * time.Second, high: 1, user: "2000", limits: Limits{512 << 20, 0.5}, checks: []string{"A=x", "B=2"}, oracle: []string{"K=v"},
 		}},
-		{"sandbox: {memory_mb: 1e12, cpus: 1e12, build_timeout_sec: 1e12}\nagent: {timeout_sec: -1}\nverifier: {reward_range: [-1, 2]}\n", terms{
-			build: 2 * time.Hour, agent: 7 * time.Second, verifier: 600 * time.Second, low: -1, high: 2, limits: Limits{64 << 30, 64},
+		{"sandbox: {memory_mb: 1e12, cpus: 1e12, build_timeout_sec: 1e12}\nagent: {timeout_sec: -1, user: agent}\nverifier: {reward_range: [-1, 2]}\n", terms{
+			build: 2 * time.Hour, agent: 7 * time.Second, verifier: 600 * time.Second, low: -1, high: 2, user: "agent", limits: Limits{64 << 30, 64},
 		}},
-		{"verifier: {reward_range: [0.5, 2]}\nsandbox: {memory: muchG}\n", terms{build: 600 * time.Second, agent: 7 * time.Second, verifier: 600 * time.Second, high: 1, limits: Limits{2048 << 20, 1}}},
+		{"agent: {user: 'a; b'}\nverifier: {reward_range: [0.5, 2]}\nsandbox: {memory: muchG}\n", terms{build: 600 * time.Second, agent: 7 * time.Second, verifier: 600 * time.Second, high: 1, user: "2000", limits: Limits{2048 << 20, 1}}},
 	} {
 		tree, err := task.ReadTree(fstest.MapFS{"x/task.md": {Data: []byte("---\n" + c.front + "\n---\n## prompt\nx\n")}}, task.DefaultLimits())
 		if err != nil {
@@ -478,7 +478,7 @@ func TestTerms(t *testing.T) {
 		}
 		col, _ := task.ReadPackages(tree, "", task.DefaultLimits())
 		got := termsOf(&col.Packages[0], 7*time.Second)
-		if got.build != c.want.build || got.agent != c.want.agent || got.verifier != c.want.verifier || got.limits != c.want.limits || got.low != c.want.low || got.high != c.want.high ||
+		if got.build != c.want.build || got.agent != c.want.agent || got.verifier != c.want.verifier || got.limits != c.want.limits || got.low != c.want.low || got.high != c.want.high || got.user != c.want.user ||
 			!slices.Equal(got.checks, c.want.checks) || !slices.Equal(got.oracle, c.want.oracle) {
 			t.Errorf("%s\ngives %+v\nwant  %+v", c.front, got, c.want)
 		}

@@ -56,35 +56,35 @@ const stamped = "2006-01-02__15-04-05"
 // partial begins the names of directories of trials that have not ended.
 const partial = ".partial-"
 
-// finished reports whether a step of a plan has a trial that need not be repeated: one on the same files that neither
-// the engine nor this machine spoiled.
-func finished(jobs *os.Root, t dynamic.Planned, s dynamic.Step) (bool, error) {
-	stamps, err := fs.ReadDir(jobs.FS(), s.JobsDir)
+// finished looks in a directory for a trial of a task that need not be repeated: one of the same agent on the same files
+// that neither the engine nor this machine spoiled.
+func finished(jobs *os.Root, task, dir, digest, agent string) (result, bool, error) {
+	stamps, err := fs.ReadDir(jobs.FS(), dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return result{}, false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read the journal in %s: %w", s.JobsDir, err)
+		return result{}, false, fmt.Errorf("read the journal in %s: %w", dir, err)
 	}
 	for _, stamp := range stamps {
-		trials, err := fs.ReadDir(jobs.FS(), path.Join(s.JobsDir, stamp.Name()))
+		trials, err := fs.ReadDir(jobs.FS(), path.Join(dir, stamp.Name()))
 		if err != nil {
 			continue // a file; not ours
 		}
 		for _, trial := range trials {
 			if strings.HasPrefix(trial.Name(), partial) {
 				// A killed run was writing it.
-				_ = jobs.RemoveAll(path.Join(s.JobsDir, stamp.Name(), trial.Name()))
+				_ = jobs.RemoveAll(path.Join(dir, stamp.Name(), trial.Name()))
 			}
-			if !strings.HasPrefix(trial.Name(), t.Name+"__") {
+			if !strings.HasPrefix(trial.Name(), task+"__") {
 				continue
 			}
-			if r, ok := readResult(jobs, path.Join(s.JobsDir, stamp.Name(), trial.Name(), "result.json")); ok && r.counts(digestOf(t, s)) {
-				return true, nil
+			if r, ok := readResult(jobs, path.Join(dir, stamp.Name(), trial.Name(), "result.json")); ok && r.counts(digest, agent) {
+				return r, true, nil
 			}
 		}
 	}
-	return false, nil
+	return result{}, false, nil
 }
 
 func readResult(jobs *os.Root, name string) (r result, ok bool) {
@@ -96,11 +96,14 @@ func readResult(jobs *os.Root, name string) (r result, ok bool) {
 	return r, err == nil && json.Unmarshal(raw, &r) == nil
 }
 
-// counts reports whether a result is of these files and says something about the task.
-func (r result) counts(digest string) bool {
+// counts reports whether a result is of these files and this agent, and says something about the task.
+func (r result) counts(digest, agent string) bool {
 	lost := r.Error != nil && r.AgentTimeout == nil && !strings.HasPrefix(*r.Error, dynamic.BuildFailed)
-	return r.Agent == "oracle" && r.TaskDigest == digest && !lost
+	return r.Agent == agent && r.TaskDigest == digest && !lost
 }
+
+// scored reports whether there is a reward above 0.
+func (r result) scored() bool { return r.Rewards != nil && r.Rewards["reward"] > 0 }
 
 // digestOf is the digest that the harness would record of a step's package.
 func digestOf(t dynamic.Planned, s dynamic.Step) string {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/posttrainarena/arena/gates/adversary"
 	"github.com/posttrainarena/arena/gates/dynamic"
 	"github.com/posttrainarena/arena/gates/task"
 )
@@ -24,15 +25,18 @@ type Config struct {
 	Parallel       int    // trials at a time; 1 when less
 	NoBuildNetwork bool   // builds have no network either
 	Now            func() time.Time
-	ID             func() string // 8 hex digits, different every time
-	Progress       func(Event)   // one call at a time; may be nil
+	ID             func() string      // 8 hex digits, different every time
+	Progress       func(Event)        // one call at a time; may be nil
+	Adversaries    *adversary.Options // what to try against the verifiers; nil tries nothing
+	NoControls     bool               // run the adversaries alone
 }
 
 // Event is one thing that happened in a run.
 type Event struct {
 	Task   string
-	Gate   dynamic.Gate // Build for the image
+	Gate   dynamic.Gate // Build for the image, Adversary for one of those
 	Number int
+	Name   string // of an adversary's trial
 	What   string // built, unbuilt, passed, failed, lost, or kept for a trial of an earlier run
 	Detail string
 	Took   time.Duration
@@ -48,7 +52,11 @@ const (
 	Failed  = "failed"  // the task's fault
 	Lost    = "lost"    // nobody's fault
 	Kept    = "kept"
+	Weak    = "weak" // a mutant of the solution passes
 )
+
+// Adversary stands in events for the trials that are no control.
+const Adversary dynamic.Gate = "adversary"
 
 // maxParallel bounds the trials at a time.
 const maxParallel = 64
@@ -86,7 +94,10 @@ func Run(ctx context.Context, cfg Config, p dynamic.Plan, packages []task.Packag
 	if err := r.queue(p, packages); err != nil {
 		return err
 	}
-	return r.work(ctx)
+	if err := r.work(ctx); err != nil || cfg.Adversaries == nil {
+		return err
+	}
+	return keepSoundness(jobs, p, packages, *cfg.Adversaries)
 }
 
 // Check says why packages are not those of a plan.
@@ -131,7 +142,17 @@ type run struct {
 // job is one step that has to be run.
 type job struct {
 	task *built
-	step dynamic.Step
+	step dynamic.Step     // of a control
+	foe  *adversary.Trial // of an adversary; nil for a control
+}
+
+// event is what happened to the job.
+func (j *job) event() Event {
+	e := Event{Task: j.task.planned.Name, Gate: j.step.Gate, Number: j.step.Number}
+	if j.foe != nil {
+		e.Gate, e.Name = Adversary, j.foe.Name
+	}
+	return e
 }
 
 // built is a task with its image, which the first of its steps builds and the last one removes.
@@ -139,7 +160,8 @@ type built struct {
 	planned dynamic.Planned
 	pkg     *task.Package
 	terms   terms
-	left    int // steps to run
+	left    int  // steps to run
+	idle    bool // doing nothing is rewarded: other attacks would show nothing
 
 	once  sync.Once
 	image string
@@ -156,24 +178,57 @@ func (r *run) queue(p dynamic.Plan, packages []task.Package) error {
 		b := &built{planned: planned, pkg: byName[planned.Name]}
 		b.terms = termsOf(b.pkg, time.Duration(p.Harness.AgentTimeoutSecs)*time.Second)
 		for _, s := range planned.Steps {
-			if s.Gate == dynamic.Band {
+			if s.Gate == dynamic.Band || r.cfg.NoControls {
 				continue
 			}
-			r.steps++
-			have, err := finished(r.jobs, planned, s)
-			if err != nil {
+			if err := r.add(&job{task: b, step: s}); err != nil {
 				return err
 			}
-			if have {
-				r.done++
-				r.report(Event{Task: planned.Name, Gate: s.Gate, Number: s.Number, What: Kept})
+		}
+		if r.cfg.Adversaries == nil {
+			continue
+		}
+		for _, t := range adversary.Plan(b.pkg, *r.cfg.Adversaries) {
+			if t.Moot != "" {
 				continue
 			}
-			b.left++
-			r.todo = append(r.todo, &job{b, s})
+			if err := r.add(&job{task: b, foe: &t}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// add puts a job into the queue, unless it has been done.
+func (r *run) add(j *job) error {
+	r.steps++
+	dir, digest, agent := j.place()
+	before, have, err := finished(r.jobs, j.task.planned.Name, dir, digest, agent)
+	if err != nil {
+		return err
+	}
+	if !have {
+		j.task.left++
+		r.todo = append(r.todo, j)
+		return nil
+	}
+	r.done++
+	if j.foe != nil && j.foe.Name == adversary.Idle && before.scored() {
+		j.task.idle = true
+	}
+	e := j.event()
+	e.What = Kept
+	r.report(e)
+	return nil
+}
+
+// place is where a job's trials are, and what theirs must be.
+func (j *job) place() (dir, digest, agent string) {
+	if j.foe != nil {
+		return foeDir(j.task.planned.Name, j.foe.Name), j.foe.Digest, foeAgent
+	}
+	return j.step.JobsDir, digestOf(j.task.planned, j.step), "oracle"
 }
 
 func (r *run) report(e Event) {
@@ -216,11 +271,15 @@ func (r *run) one(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
 		return nil
 	}
+	if j.foe != nil && j.foe.Kind == adversary.AttackKind && r.rewardsNothing(j.task) {
+		return r.ended(ctx, j, nil, 0)
+	}
 	began := r.cfg.Now()
 	image, err := r.image(ctx, j.task)
+	dir, digest, agent := j.place()
 	t := trial{
-		engine: r.cfg.Engine, pkg: j.task.pkg, terms: j.task.terms, task: j.task.planned, step: j.step, image: image,
-		labels: r.labels(), now: r.cfg.Now,
+		engine: r.cfg.Engine, pkg: j.task.pkg, terms: j.task.terms, task: j.task.planned, step: j.step, foe: j.foe, image: image,
+		labels: r.labels(), now: r.cfg.Now, digest: digest, agent: agent,
 	}
 	var rec record
 	switch {
@@ -235,17 +294,40 @@ func (r *run) one(ctx context.Context, j *job) error {
 			return nil // interrupted: the step stays open
 		}
 	}
-	if err := rec.keep(r.jobs, j.step.JobsDir, r.stamp, j.task.planned.Name+"__"+r.cfg.ID()); err != nil {
+	if err := rec.keep(r.jobs, dir, r.stamp, j.task.planned.Name+"__"+r.cfg.ID()); err != nil {
 		return err
 	}
+	return r.ended(ctx, j, &rec.result, r.cfg.Now().Sub(began))
+}
+
+// rewardsNothing reports whether a task's verifier is known to reward doing nothing.
+func (r *run) rewardsNothing(b *built) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return b.idle
+}
+
+// ended counts a job that is done, with what it gave; nil when it was not worth a trial.
+func (r *run) ended(ctx context.Context, j *job, got *result, took time.Duration) error {
 	r.mu.Lock()
 	r.done++
 	j.task.left--
 	last := j.task.left == 0
+	if got != nil && j.foe != nil && j.foe.Name == adversary.Idle && got.scored() {
+		j.task.idle = true
+	}
 	r.mu.Unlock()
-	what, detail := rec.result.meaning(j.step.Gate)
-	r.report(Event{Task: j.task.planned.Name, Gate: j.step.Gate, Number: j.step.Number, What: what, Detail: detail, Took: r.cfg.Now().Sub(began)})
-	if last && image != "" {
+	if got != nil {
+		e := j.event()
+		e.Took = took
+		if j.foe != nil {
+			e.What, e.Detail = got.foeMeaning(j.foe.Kind)
+		} else {
+			e.What, e.Detail = got.meaning(j.step.Gate)
+		}
+		r.report(e)
+	}
+	if last && j.task.image != "" {
 		r.images.Lock()
 		defer r.images.Unlock()
 		// One image less on the disk; a failure shows when all are cleaned.

@@ -21,6 +21,7 @@ type terms struct {
 	checks   []string // environment of test.sh
 	low      float64  // the rewards that count
 	high     float64
+	user     string // whom the agent runs as: a number or a name of the image
 }
 
 // The limits of a package that names none, and the most that one can ask for.
@@ -48,7 +49,11 @@ func termsOf(p *task.Package, agent time.Duration) terms {
 		build: seconds(box.Get("build_timeout_sec"), defaultBuild), agent: seconds(f.Get("agent", "timeout_sec"), agent),
 		verifier: seconds(f.Get("verifier", "timeout_sec"), defaultVerifier), high: 1,
 		limits: Limits{Memory: int64(memoryMB(box)) << 20, CPUs: 1},
-		checks: environ(f.Get("verifier", "env")),
+		checks: environ(f.Get("verifier", "env")), user: agentUser,
+	}
+	switch name, ok := f.Get("agent", "user").AsText(); {
+	case ok && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && name[0] != '-':
+		t.user = name
 	}
 	if n, ok := box.Get("cpus").AsFloat(); ok && n > 0 {
 		t.limits.CPUs = min(n, maxCPUs)

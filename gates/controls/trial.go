@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/posttrainarena/arena/gates/adversary"
 	"github.com/posttrainarena/arena/gates/dynamic"
 	"github.com/posttrainarena/arena/gates/task"
 )
@@ -36,9 +37,12 @@ type trial struct {
 	terms  terms
 	task   dynamic.Planned
 	step   dynamic.Step
+	foe    *adversary.Trial // what is tried instead of a control; nil for one
 	image  string
 	labels map[string]string
 	now    func() time.Time
+	digest string // of what is run, for the journal
+	agent  string // who runs it, likewise
 }
 
 // run runs the trial. The error is that of a context that ended; everything else is in the record.
@@ -60,7 +64,7 @@ func (t trial) run(ctx context.Context) (record, error) {
 
 func (t trial) blank(now time.Time) result {
 	return result{
-		TaskName: t.task.Name, Agent: "oracle", StartedAt: harnessTime(now), Timing: map[string]float64{}, TaskDigest: digestOf(t.task, t.step), Harness: runner,
+		TaskName: t.task.Name, Agent: t.agent, StartedAt: harnessTime(now), Timing: map[string]float64{}, TaskDigest: t.digest, Harness: runner,
 	}
 }
 
@@ -103,7 +107,11 @@ func (t trial) phases(ctx context.Context, r *record) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := t.phase(r, "agent_execution", func() error { return t.solve(ctx, id, r) }); err != nil {
+	work := t.solve
+	if t.attacks() {
+		work = t.attack
+	}
+	if err := t.phase(r, "agent_execution", func() error { return work(ctx, id, r) }); err != nil {
 		return err
 	}
 	return t.phase(r, "verifier", func() error { return t.grade(ctx, id, r) })
@@ -131,7 +139,12 @@ func (t trial) place(ctx context.Context, id string) error {
 		return err
 	}
 	var replaced map[string]string
-	if t.step.Gate == dynamic.Noop {
+	switch {
+	case t.attacks():
+		return nil // an agent cannot read the solution
+	case t.foe != nil:
+		replaced = map[string]string{t.task.OraclePath: t.foe.Script}
+	case t.step.Gate == dynamic.Noop:
 		replaced = map[string]string{t.task.OraclePath: dynamic.NoopScript}
 	}
 	if files, err = directory(t.pkg, t.oracleDir(), t.oracleDir(), replaced); err != nil {
@@ -167,7 +180,12 @@ func cut(b []byte, limit int) string {
 
 // grade runs the verifier and reads the reward.
 func (t trial) grade(ctx context.Context, id string, r *record) error {
-	out, err := t.engine.Exec(ctx, id, Command{Args: []string{"sh", "-c", fresh}, User: "0"})
+	clear, run := fresh, []string{"sh", "-c", shell}
+	if t.attacks() {
+		// By full paths: the runner of the verifier is not what is attacked.
+		clear, run = t.room(), []string{"/bin/sh", "-c", plainShell}
+	}
+	out, err := t.engine.Exec(ctx, id, Command{Args: []string{run[0], "-c", clear}, User: "0"})
 	if err != nil {
 		return err
 	}
@@ -190,7 +208,7 @@ func (t trial) grade(ctx context.Context, id string, r *record) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, t.terms.verifier)
 	defer cancel()
-	out, err = t.engine.Exec(limited, id, Command{Args: []string{"sh", "-c", shell, "/" + dir + "/test.sh"}, User: "0", Env: append([]string{
+	out, err = t.engine.Exec(limited, id, Command{Args: append(run, "/"+dir+"/test.sh"), User: "0", Env: append([]string{
 		"BENCHFLOW_VERIFIER_DIR=/" + dir, "BENCHFLOW_REWARD_TEXT=/logs/verifier/reward.txt", "BENCHFLOW_REWARD_JSON=/logs/verifier/reward.json",
 		"BENCHFLOW_REWARD_DETAILS_JSON=/logs/verifier/reward-details.json", "BENCHFLOW_CTRF_JSON=/logs/verifier/ctrf.json",
 	}, t.terms.checks...)})
@@ -202,7 +220,13 @@ func (t trial) grade(ctx context.Context, id string, r *record) error {
 	if err != nil {
 		return err
 	}
-	if err := t.fetch(ctx, id, r); err != nil {
+	from := "/logs/verifier"
+	if t.attacks() {
+		if from, err = t.settle(ctx, id); err != nil {
+			return err
+		}
+	}
+	if err := t.fetch(ctx, id, from, r); err != nil {
 		return err
 	}
 	reward, problem := t.reward(r.files)
@@ -230,8 +254,8 @@ func kept(name string) bool {
 }
 
 // fetch reads what the verifier wrote. Only regular files count: a link could point at a file of the agent's.
-func (t trial) fetch(ctx context.Context, id string, r *record) error {
-	stream, err := t.engine.CopyFrom(ctx, id, "/logs/verifier", maxVerifierTar)
+func (t trial) fetch(ctx context.Context, id, from string, r *record) error {
+	stream, err := t.engine.CopyFrom(ctx, id, from, maxVerifierTar)
 	if errors.Is(err, ErrMissing) {
 		return nil
 	}
@@ -247,7 +271,7 @@ func (t trial) fetch(ctx context.Context, id string, r *record) error {
 		case err != nil:
 			return fmt.Errorf("read /logs/verifier: %w", err)
 		}
-		name := strings.TrimPrefix(path.Clean(h.Name), "verifier/")
+		name := strings.TrimPrefix(path.Clean(h.Name), path.Base(from)+"/")
 		if h.Typeflag != tar.TypeReg || !kept(name) || h.Size > maxVerifier {
 			continue
 		}
