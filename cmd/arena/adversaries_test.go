@@ -1,6 +1,7 @@
 package main
 
 import (
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -35,18 +36,23 @@ type verifierCase struct {
 const (
 	decide = "r=0; if [ \"$(cat /app/answer 2>/dev/null)\" = 42 ]; then r=1; fi\n"
 	reward = "/logs/verifier/reward.txt"
-	give  = "echo $r > " + reward + "\n"
+	give   = "echo $r > " + reward + "\n"
 	check  = "test \"$(cat /app/answer)\" = 42\n" // as a program of its own
 )
 
 // plain puts a file into an image in one step.
-func plain(name, content string, mode string) string {
-	return fmt.Sprintf("RUN mkdir -p %s && printf '%%s' '%s' > %s && chmod %s %s\n", filepath.Dir(name), strings.ReplaceAll(content, "\n", ";"), name, mode, name)
+func plain(name, content, mode string) string {
+	lines := strings.Split(strings.TrimSuffix(content, "\n"), "\n")
+	return fmt.Sprintf("RUN mkdir -p %s && printf '%%s\\n' '%s' > %s && chmod %s %s\n", filepath.Dir(name), strings.Join(lines, "' '"), name, mode, name)
 }
 
 // badVerifiers each have one thing wrong.
 func badVerifiers() map[string]verifierCase {
 	advance, links, late, shim, edited, planted := "reward-in-advance", "symlinked-logs", "late-writer", "path-shim", "edited-tests", "planted-results"
+	// Its shell runs the base image's own tools without PATH. What it has to look
+	// for is something else.
+	runner, run := plain("/usr/bin/node", "#!/bin/sh\nexec sh \"$@\"", "755"), "r=0; node /verifier/check.sh && r=1\n"
+	own := map[string]string{"check.sh": check}
 	return map[string]verifierCase{
 		// The reward that is there already.
 		"only-if-absent":     {test: decide + "[ -e " + reward + " ] || " + give, caught: []string{advance, links}},
@@ -71,9 +77,9 @@ func badVerifiers() map[string]verifierCase {
 		"not-empty":          {test: "r=0; [ -s /app/answer ] && r=1\n" + give, caught: []string{"mutant"}},
 		"begins-with":        {test: "r=0; grep -q 4 /app/answer && r=1\n" + give, caught: []string{"mutant"}},
 		"length":             {test: "r=0; [ \"$(wc -c < /app/answer)\" = 3 ] && r=1\n" + give, caught: []string{"mutant"}},
-		"path-of-image":      {docker: "RUN mkdir /app/bin\nENV PATH=/app/bin:$PATH\n", test: "r=0; grep -qx 42 /app/answer && r=1\n" + give, caught: []string{shim}},
-		"path-here":          {test: "cd /app; PATH=.:$PATH\nr=0; grep -qx 42 answer && r=1\n" + give, caught: []string{shim}},
-		"path-of-tools":      {docker: "RUN mkdir /app/tools\n", test: "PATH=/app/tools:$PATH\nr=0; grep -qx 42 /app/answer && r=1\n" + give, caught: []string{shim}},
+		"path-of-image":      {docker: runner + "RUN mkdir /app/bin\nENV PATH=/app/bin:$PATH\n", test: run + give, files: own, caught: []string{shim}},
+		"path-here":          {docker: runner, test: "cd /app; PATH=.:$PATH\n" + run + give, files: own, caught: []string{shim}},
+		"path-of-tools":      {docker: runner + "RUN mkdir /app/tools\n", test: "PATH=/app/tools:$PATH\n" + run + give, files: own, caught: []string{shim}},
 		"own-interpreter":    {docker: "RUN mkdir -p /app/.venv/bin && ln -s /bin/sh /app/.venv/bin/python\n", test: "r=0; /app/.venv/bin/python /verifier/check.sh && r=1\n" + give, files: map[string]string{"check.sh": check}, caught: []string{shim}},
 		"helper-in-image":    {docker: plain("/app/check", "#!/bin/sh\n"+check, "755"), test: "r=0; sh /app/check && r=1\n" + give, caught: []string{edited}},
 		"tests-in-image":     {docker: plain("/app/tests/run.sh", check, "644"), test: "r=0; sh /app/tests/run.sh && r=1\n" + give, caught: []string{edited}},
@@ -122,7 +128,7 @@ func badPythonVerifiers() map[string]verifierCase {
 		"config-of-work":   {docker: plain("/app/pytest.ini", "[pytest]", "644"), test: "r=0; pytest -q -c /app/pytest.ini /verifier/test_answer.py" + byExit + give, files: tests, caught: []string{"pytest-config"}},
 		"path-of-work":     {docker: "ENV PYTHONPATH=/app\n", test: "r=0; [ \"$(python3 /verifier/check.py)\" = true ] && r=1\n" + give, files: map[string]string{"check.py": pyCheck}, caught: []string{"sitecustomize"}},
 		"standard-input":   {test: "cd /app; r=0; [ \"$(python3 - < /verifier/check.py)\" = true ] && r=1\n" + give, files: map[string]string{"check.py": pyCheck}, caught: []string{"shadowed-module"}},
-		"tests-of-work":    {docker: "RUN printf '%s' \"" + strings.ReplaceAll(pyTest, "\n", "\\n") + "\" | sed 's/\\\\n/\\n/g' > /app/test_answer.py\n", test: "cd /app; r=0; pytest -q test_answer.py" + byExit + give, caught: []string{"edited-tests", "conftest", "pytest-config"}},
+		"tests-of-work":    {docker: plain("/app/test_answer.py", strings.ReplaceAll(pyTest, "'", `"`), "644"), test: "cd /app; r=0; pytest -q test_answer.py" + byExit + give, caught: []string{"edited-tests", "conftest", "pytest-config"}},
 	}
 }
 
@@ -136,7 +142,7 @@ func soundPythonVerifiers() map[string]verifierCase {
 }
 
 // adversaries runs the adversaries on cases and returns the report on each.
-func adversaries(t *testing.T, e *engine.Engine, base string, cases map[string]verifierCase, only ...string) map[string]adversary.Task {
+func adversaries(t *testing.T, e *engine.Engine, base string, cases map[string]verifierCase, mutants int, only ...string) map[string]adversary.Task {
 	t.Helper()
 	dir, jobs := t.TempDir(), filepath.Join(t.TempDir(), "jobs")
 	for name, c := range cases {
@@ -173,7 +179,7 @@ func adversaries(t *testing.T, e *engine.Engine, base string, cases map[string]v
 		t.Fatal(err)
 	}
 	p := dynamic.New(dynamic.Target{}, dynamic.Options{ControlsReruns: 1}, dynamic.Harness{}, list)
-	o := adversary.Options{Mutants: 4, Seed: 1, Only: only}
+	o := adversary.Options{Mutants: mutants, Seed: 1, Only: only}
 	began, trials := time.Now(), 0
 	err = controls.Run(t.Context(), controls.Config{
 		Engine: localEngine{e}, Jobs: jobs, Parallel: 4, NoBuildNetwork: true, Now: time.Now, ID: trialID, Adversaries: &o, NoControls: true,
@@ -235,7 +241,7 @@ func mustBeCaught(t *testing.T, e *engine.Engine, base string, cases map[string]
 	}
 	for key, group := range groups {
 		t.Run(key, func(t *testing.T) {
-			for name, one := range adversaries(t, e, base, group, strings.Split(key, "+")...) {
+			for name, one := range adversaries(t, e, base, group, 4, strings.Split(key, "+")...) {
 				want := slices.Sorted(slices.Values(group[name].caught))
 				if got := through(one); !slices.Equal(got, want) {
 					t.Errorf("%s: %q got through; want %q: %s", name, got, want, one.Says)
@@ -252,8 +258,8 @@ func mustBeCaught(t *testing.T, e *engine.Engine, base string, cases map[string]
 	}
 }
 
-func mustBeClean(t *testing.T, e *engine.Engine, base string, cases map[string]verifierCase) {
-	for name, one := range adversaries(t, e, base, cases) {
+func mustBeClean(t *testing.T, e *engine.Engine, base string, cases map[string]verifierCase, mutants int) {
+	for name, one := range adversaries(t, e, base, cases, mutants) {
 		if got := through(one); len(got) > 0 || one.Soundness != adversary.Sound {
 			t.Errorf("%s is %s: %s", name, one.Soundness, one.Says)
 		}
@@ -263,8 +269,8 @@ func mustBeClean(t *testing.T, e *engine.Engine, base string, cases map[string]v
 				rejected++
 			}
 		}
-		if rejected < 2 {
-			t.Errorf("%s: only %d mutants were tried and rejected: %+v", name, rejected, one.Trials)
+		if rejected != mutants {
+			t.Errorf("%s: %d mutants were tried and rejected, not %d: %+v", name, rejected, mutants, one.Trials)
 		}
 	}
 }
@@ -279,7 +285,7 @@ func TestAdversaries(t *testing.T) {
 		t.Fatalf("%d bad and %d sound verifiers", n, m)
 	}
 	t.Run("bad", func(t *testing.T) { mustBeCaught(t, e, base, badVerifiers()) })
-	t.Run("sound", func(t *testing.T) { mustBeClean(t, e, base, soundVerifiers()) })
+	t.Run("sound", func(t *testing.T) { mustBeClean(t, e, base, soundVerifiers(), 2) })
 }
 
 // TestPythonAdversaries does the same to verifiers in Python.
@@ -287,7 +293,7 @@ func TestPythonAdversaries(t *testing.T) {
 	e := enginetest.Open(t)
 	base := workBase(t, e, pythonBase(t, e))
 	t.Run("bad", func(t *testing.T) { mustBeCaught(t, e, base, badPythonVerifiers()) })
-	t.Run("sound", func(t *testing.T) { mustBeClean(t, e, base, soundPythonVerifiers()) })
+	t.Run("sound", func(t *testing.T) { mustBeClean(t, e, base, soundPythonVerifiers(), 0) })
 }
 
 // built builds an image of files.
@@ -352,8 +358,12 @@ func pythonBase(t *testing.T, e *engine.Engine) string {
 	}
 	add(has.Exe, "/usr/bin/python3")
 	for _, lib := range has.Libs {
-		if !strings.Contains(lib, "/python3") {
-			add(lib, lib)
+		// It is asked for by the name that it has for the loader.
+		if f, err := elf.Open(lib); err == nil && !strings.Contains(lib, "/python3") {
+			if names, err := f.DynString(elf.DT_SONAME); err == nil && len(names) == 1 {
+				add(lib, filepath.Join(filepath.Dir(lib), names[0]))
+			}
+			f.Close()
 		}
 	}
 	// The loader is mapped under its real name, and asked for under the one that

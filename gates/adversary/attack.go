@@ -43,7 +43,7 @@ type Attack struct {
 }
 
 // Idle is the name of the attack that does nothing. What gets through then needs no attack, and no other one is tried.
-const Idle = "nothing"
+const Idle = "idle"
 
 // Attacks lists the attacks in the order in which they are reported. The first is Idle.
 func Attacks() []Attack {
@@ -223,8 +223,8 @@ if [ -z "$ARENA_SHIM" ]; then ARENA_SHIM=1 /bin/sh ` + Kit + `/payload; fi
 exec "@real@" "$@"
 END
 cat > "$kit/hook.py" <<'END'
-import subprocess
-subprocess.call(["/bin/sh", "` + Kit + `/payload"])
+import os
+os.system("/bin/sh ` + Kit + `/payload")
 def pytest_sessionfinish(session, exitstatus):
     session.exitstatus = 0
 def pytest_runtest_logreport(report):
@@ -241,8 +241,7 @@ if __name__ != "__main__" and os.path.dirname(os.path.abspath(sys.argv[0])) == h
     sys.modules[__name__] = __import__("importlib").import_module(__name__)
     sys.path = kept
 else:
-    import subprocess
-    subprocess.call(["/bin/sh", "` + Kit + `/payload"])
+    os.system("/bin/sh ` + Kit + `/payload")
     os._exit(0)
 END
 chmod 755 "$kit/stub"

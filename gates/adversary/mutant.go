@@ -48,20 +48,12 @@ func Mutants(script []byte, seed uint64, k int) ([]Mutant, error) {
 	}
 	var all []Mutant
 	seen := map[string]bool{m.plain: true}
-	for turn := 0; len(all) < k; turn++ {
-		more := false
+	for turn := range k {
 		for _, g := range groups {
-			if turn >= len(g) || len(all) == k {
-				continue
-			}
-			more = true
-			if !seen[g[turn].Text] {
+			if turn < len(g) && len(all) < k && !seen[g[turn].Text] {
 				seen[g[turn].Text] = true
 				all = append(all, g[turn])
 			}
-		}
-		if !more {
-			break
 		}
 	}
 	return all, nil
@@ -99,7 +91,11 @@ func (m mutator) group(kind string, k int) []Mutant {
 	}
 	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(m.rank(kind, a), m.rank(kind, b)) })
 	var all []Mutant
-	for _, i := range order[:min(n, 2*k)] {
+	seen := map[string]bool{m.plain: true}
+	for _, i := range order {
+		if len(all) == k {
+			break
+		}
 		// Each is made on a tree of its own, which the change spoils.
 		file, err := m.parse()
 		if err != nil {
@@ -108,9 +104,10 @@ func (m mutator) group(kind string, k int) []Mutant {
 		s := sites(file, kind)[i]
 		s.change()
 		text, err := printed(file)
-		if err != nil || text == m.plain {
+		if err != nil || seen[text] {
 			continue
 		}
+		seen[text] = true
 		if _, err := (mutator{source: text}).parse(); err != nil {
 			continue
 		}

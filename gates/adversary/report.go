@@ -84,10 +84,10 @@ func Judge(name string, trials []Trial, records map[string]Record) Task {
 		switch {
 		case trial.Name == Idle:
 			idle = o.Result == Through
+		case idle && o.Result != Moot:
+			o = Outcome{Name: o.Name, Kind: o.Kind, Guard: o.Guard, What: o.What, Result: Moot, Detail: "doing nothing is enough"}
 		case trial.Kind == ReferenceKind:
 			works = o.Result == Works || o.Result == Open
-		case trial.Kind == AttackKind && idle && o.Result != Moot:
-			o = Outcome{Name: o.Name, Kind: o.Kind, Guard: o.Guard, What: o.What, Result: Moot, Detail: "doing nothing is enough"}
 		case trial.Kind == MutantKind && !works:
 			o.Result, o.Detail = Moot, "the reference solution itself does not score 1"
 		}
@@ -174,6 +174,9 @@ func (t Task) judge() (Soundness, string) {
 			at = fmt.Sprintf(" (line %d)", o.Line)
 		}
 		says = append(says, fmt.Sprintf("%s passes%s, although %s: the tests do not look at it, or it changes nothing that matters.", o.Name, at, o.What))
+	}
+	if len(through) > 0 && through[0].Name == Idle {
+		return Unsound, strings.Join(says[:1], " ")
 	}
 	for _, o := range append(named(ReferenceKind, Broken, Moot), open...) {
 		switch o.Result {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/posttrainarena/arena/gates"
+	"github.com/posttrainarena/arena/gates/adversary"
 	"github.com/posttrainarena/arena/gates/dynamic"
 	"github.com/posttrainarena/arena/gates/task"
 	"github.com/posttrainarena/arena/protocol/leaktest"
@@ -25,7 +27,8 @@ import (
 func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
 // fakeEngine keeps containers as maps of files. Its shell knows the words that the test's scripts are made of, one a
-// line: "solve" does the task, "hang" never ends, "check" grades, "reward X" writes X, "nothing" writes no reward.
+// line: "solve" does the task, "hang" never ends, "check" grades, "reward X" writes X, "nothing" writes no reward;
+// "yields NAME" and "lenient" are weak.
 type fakeEngine struct {
 	mu         sync.Mutex
 	images     map[string]map[string]string // labels by id
@@ -40,6 +43,7 @@ type box struct {
 	files  map[string]string
 	solved bool
 	reward string
+	attack string // the script that the agent's user ran
 }
 
 func newFake() *fakeEngine {
@@ -106,6 +110,9 @@ func (f *fakeEngine) Exec(ctx context.Context, id string, c Command) (Output, er
 	}
 	b := f.containers[id]
 	script := c.Args[len(c.Args)-1]
+	if c.User == agentUser {
+		b.attack = script
+	}
 	for line := range strings.Lines(b.files[strings.TrimPrefix(script, "/")]) {
 		switch word, arg, _ := strings.Cut(strings.TrimSpace(line), " "); word {
 		case "solve":
@@ -121,6 +128,15 @@ func (f *fakeEngine) Exec(ctx context.Context, id string, c Command) (Output, er
 			}
 		case "reward":
 			b.reward = arg
+		case "yields": // to the attack of that name
+			if a, ok := adversary.Find(arg); ok && strings.HasSuffix(b.attack, "\n"+a.Do+"\n") {
+				b.reward = "1"
+			}
+		case "lenient": // to whatever a solution does
+			b.reward = "0"
+			if _, ok := b.files["solution/solve.sh"]; ok {
+				b.reward = "1"
+			}
 		}
 	}
 	f.mu.Unlock()
@@ -136,7 +152,7 @@ func (f *fakeEngine) CopyTo(_ context.Context, id, _ string, files io.Reader) er
 	return f.asked("copy to")
 }
 
-func (f *fakeEngine) CopyFrom(_ context.Context, id, _ string, _ int64) (io.ReadCloser, error) {
+func (f *fakeEngine) CopyFrom(_ context.Context, id, from string, _ int64) (io.ReadCloser, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	reward := f.containers[id].reward
@@ -145,8 +161,8 @@ func (f *fakeEngine) CopyFrom(_ context.Context, id, _ string, _ int64) (io.Read
 	}
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
-	_ = w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "verifier/reward.json", Linkname: "/app/mine"})
-	_ = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "verifier/reward.txt", Size: int64(len(reward))})
+	_ = w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: path.Base(from) + "/reward.json", Linkname: "/app/mine"})
+	_ = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path.Base(from) + "/reward.txt", Size: int64(len(reward))})
 	_, _ = io.WriteString(w, reward)
 	_ = w.Close()
 	return io.NopCloser(&buf), nil

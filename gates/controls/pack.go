@@ -147,26 +147,25 @@ func buildContext(p *task.Package) (io.Reader, error) {
 	return k.done()
 }
 
-// directory packs a directory of the package under another name. replaced is the text of one file that is other than
-// in the package, or new.
-func directory(p *task.Package, from, to string, replaced map[string]string) (io.Reader, error) {
-	k := newPacker(p)
+// directory adds a directory of the package under another name. replaced is the text of one file that is other than in
+// the package, or new.
+func (k *packer) directory(from, to string, replaced map[string]string) error {
 	if err := k.dir(to); err != nil {
-		return nil, err
+		return err
 	}
-	for _, e := range p.Files {
+	for _, e := range k.pkg.Files {
 		rest, inside := strings.CutPrefix(e.Path, from+"/")
 		if _, other := replaced[e.Path]; !inside || other {
 			continue
 		}
 		if err := k.file(e, path.Join(to, rest)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for name, content := range replaced {
 		if err := k.text(path.Join(to, strings.TrimPrefix(name, from+"/")), content, true); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return k.done()
+	return nil
 }

@@ -161,7 +161,7 @@ type built struct {
 	pkg     *task.Package
 	terms   terms
 	left    int  // steps to run
-	idle    bool // doing nothing is rewarded: other attacks would show nothing
+	idle    bool // doing nothing is rewarded: no other trial would show anything
 
 	once  sync.Once
 	image string
@@ -271,7 +271,7 @@ func (r *run) one(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	if j.foe != nil && j.foe.Kind == adversary.AttackKind && r.rewardsNothing(j.task) {
+	if j.foe != nil && j.foe.Name != adversary.Idle && r.rewardsNothing(j.task) {
 		return r.ended(ctx, j, nil, 0)
 	}
 	began := r.cfg.Now()

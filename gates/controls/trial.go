@@ -131,23 +131,20 @@ func (t trial) place(ctx context.Context, id string) error {
 	if err := k.text("instruction.md", t.pkg.Prompt, false); err != nil {
 		return err
 	}
-	files, err := k.done()
-	if err != nil {
-		return err
-	}
-	if err := t.engine.CopyTo(ctx, id, "/", files); err != nil {
-		return err
-	}
 	var replaced map[string]string
 	switch {
-	case t.attacks():
-		return nil // an agent cannot read the solution
 	case t.foe != nil:
 		replaced = map[string]string{t.task.OraclePath: t.foe.Script}
 	case t.step.Gate == dynamic.Noop:
 		replaced = map[string]string{t.task.OraclePath: dynamic.NoopScript}
 	}
-	if files, err = directory(t.pkg, t.oracleDir(), t.oracleDir(), replaced); err != nil {
+	if !t.attacks() { // an agent cannot read the solution
+		if err := k.directory(t.oracleDir(), t.oracleDir(), replaced); err != nil {
+			return err
+		}
+	}
+	files, err := k.done()
+	if err != nil {
 		return err
 	}
 	return t.engine.CopyTo(ctx, id, "/", files)
@@ -197,14 +194,18 @@ func (t trial) grade(ctx context.Context, id string, r *record) error {
 		return t.spoilt(r, "verifier crashed: the package has neither verifier/ nor tests/", "verifier_failure")
 	}
 	// Both names are there, whichever the package uses.
+	k := newPacker(t.pkg)
 	for _, to := range []string{"verifier", "tests"} {
-		files, err := directory(t.pkg, dir, to, nil)
-		if err != nil {
+		if err := k.directory(dir, to, nil); err != nil {
 			return err
 		}
-		if err := t.engine.CopyTo(ctx, id, "/", files); err != nil {
-			return err
-		}
+	}
+	files, err := k.done()
+	if err != nil {
+		return err
+	}
+	if err := t.engine.CopyTo(ctx, id, "/", files); err != nil {
+		return err
 	}
 	limited, cancel := context.WithTimeout(ctx, t.terms.verifier)
 	defer cancel()
