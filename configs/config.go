@@ -121,6 +121,7 @@ type Providers struct {
 	Simulated   SimulatedProvider   `toml:"simulated"`
 	Local       LocalProvider       `toml:"local"`
 	HuggingFace HuggingFaceProvider `toml:"huggingface"`
+	Kubernetes  KubernetesProvider  `toml:"kubernetes"`
 }
 
 // SimulatedProvider sets up the provider that only plays runs.
@@ -145,6 +146,34 @@ type HuggingFaceProvider struct {
 	Namespace   string `toml:"namespace"`
 	RunsDataset string `toml:"runs_dataset"`
 	TokenEnv    string `toml:"token_env"` // name of the variable that holds the token
+}
+
+// KubernetesProvider sets up the provider that runs jobs on a cluster.
+type KubernetesProvider struct {
+	Kubeconfig     string                      `toml:"kubeconfig"` // path; empty: the service account of the arena's own pod
+	Context        string                      `toml:"context"`    // of the kubeconfig; empty: its current one
+	Namespace      string                      `toml:"namespace"`
+	Image          string                      `toml:"image"`
+	Command        []string                    `toml:"command"`         // the run's config file is appended
+	ServiceAccount string                      `toml:"service_account"` // of the jobs; empty: the namespace's default
+	VolumeClaim    string                      `toml:"volume_claim"`    // holds the jobs' files
+	Directory      string                      `toml:"directory"`       // the same storage on this machine
+	GPUResource    string                      `toml:"gpu_resource"`
+	QueueMinutes   int                         `toml:"queue_minutes"` // that a job may wait for hardware
+	GraceSeconds   int                         `toml:"grace_seconds"` // between asking the command to stop and making it
+	KeepDays       int                         `toml:"keep_days"`     // that a job and its files stay after its end; 0 means for ever
+	Environment    map[string]string           `toml:"environment"`   // values of variables
+	Secrets        map[string]string           `toml:"secrets"`       // variable → name of a secret/key in it
+	Flavors        map[string]KubernetesFlavor `toml:"flavors"`       // by the name of a flavor
+}
+
+// KubernetesFlavor says how a cluster is asked for a flavor, beside its GPUs.
+// Amounts are Kubernetes quantities; an empty one asks for nothing.
+type KubernetesFlavor struct {
+	CPU          string            `toml:"cpu"`
+	Memory       string            `toml:"memory"`
+	SharedMemory string            `toml:"shared_memory"`
+	NodeSelector map[string]string `toml:"node_selector"` // labels of the nodes that have it
 }
 
 // Flavor is a kind of hardware.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/posttrainarena/arena/configs"
@@ -14,6 +15,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/arena"
 	"github.com/posttrainarena/arena/protocol/compose"
 	"github.com/posttrainarena/arena/protocol/jobs"
+	"github.com/posttrainarena/arena/protocol/jobs/k8sjobs"
 	"github.com/posttrainarena/arena/protocol/jobs/local"
 )
 
@@ -51,8 +53,10 @@ func openProvider(cfg configs.Config, name string, o nodeOptions) (jobs.Provider
 		return newSimulated(cfg, o)
 	case compose.ProviderLocal:
 		return newLocal(cfg, o)
+	case compose.ProviderKubernetes:
+		return newKubernetes(cfg, o)
 	default:
-		return nil, fmt.Errorf("this version cannot run jobs there; use %q or %q", compose.ProviderLocal, compose.ProviderSimulated)
+		return nil, fmt.Errorf("this version cannot run jobs there; use %q, %q or %q", compose.ProviderKubernetes, compose.ProviderLocal, compose.ProviderSimulated)
 	}
 }
 
@@ -79,6 +83,35 @@ func newLocal(cfg configs.Config, o nodeOptions) (*local.Provider, error) {
 	return local.Open(local.Options{
 		Dir: dir, Supervisor: []string{self, jobVerb}, Command: settings.Command, Flavors: flavors, Environment: settings.Environment,
 		Getenv: o.Getenv, Grace: time.Duration(settings.GraceSeconds) * time.Second, Keep: time.Duration(settings.KeepDays) * 24 * time.Hour, Now: o.Now,
+	})
+}
+
+// newKubernetes opens the provider that runs jobs on a cluster.
+func newKubernetes(cfg configs.Config, o nodeOptions) (*k8sjobs.Provider, error) {
+	settings := cfg.Arena.Providers.Kubernetes
+	var flavors []k8sjobs.Flavor
+	for name, f := range cfg.Arena.Flavors {
+		price, err := protocol.ParseMicros(string(f.PricePerHour))
+		if err != nil {
+			return nil, fmt.Errorf("arena.toml: flavors.%s.price_per_hour: %w", name, err)
+		}
+		ask := settings.Flavors[name]
+		flavors = append(flavors, k8sjobs.Flavor{
+			Flavor: jobs.Flavor{Name: name, Description: f.Description, PricePerHour: price}, GPUs: f.GPUs,
+			CPU: ask.CPU, Memory: ask.Memory, SharedMemory: ask.SharedMemory, NodeSelector: ask.NodeSelector,
+		})
+	}
+	secrets := map[string]k8sjobs.SecretKey{}
+	for variable, where := range settings.Secrets {
+		secret, key, _ := strings.Cut(where, "/")
+		secrets[variable] = k8sjobs.SecretKey{Secret: secret, Key: key}
+	}
+	return k8sjobs.Open(k8sjobs.Options{
+		Kubeconfig: settings.Kubeconfig, Context: settings.Context, Namespace: settings.Namespace, Image: settings.Image, Command: settings.Command,
+		Environment: settings.Environment, Secrets: secrets, ServiceAccount: settings.ServiceAccount, VolumeClaim: settings.VolumeClaim, Dir: settings.Directory,
+		User: int64(os.Getuid()), Group: int64(os.Getgid()), GPUResource: settings.GPUResource, Flavors: flavors,
+		Queue: time.Duration(settings.QueueMinutes) * time.Minute, Grace: time.Duration(settings.GraceSeconds) * time.Second,
+		Keep: time.Duration(settings.KeepDays) * 24 * time.Hour, Now: o.Now,
 	})
 }
 

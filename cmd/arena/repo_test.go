@@ -38,14 +38,14 @@ func lines() map[string]int {
 			"protocol/hub", "protocol/jobs", "protocol/joblog", "protocol/artifacts", "protocol/score", "protocol/leaderboard", "protocol/compose",
 			"gates", "gates/task", "gates/image", "gates/shell", "gates/pysyntax", "gates/pysyntax/pyfacts", "gates/overlap", "gates/dynamic", "gates/adversary",
 		},
-		3: {"protocol/arena", "store", "protocol/api", "protocol/engine", "protocol/episode", "protocol/outbound", "protocol/hub/blobcache"},
+		3: {"protocol/arena", "store", "protocol/api", "protocol/engine", "protocol/episode", "protocol/outbound", "protocol/hub/blobcache", "protocol/jobs/jobdir"},
 		4: {
-			"protocol/client", "protocol/hub/hfhub", "protocol/hub/github", "protocol/hub/bundle", "protocol/jobs/hfjobs", "protocol/jobs/local",
+			"protocol/client", "protocol/hub/hfhub", "protocol/hub/github", "protocol/hub/bundle", "protocol/jobs/hfjobs", "protocol/jobs/k8sjobs", "protocol/jobs/local",
 			"protocol/jobs/simulated", "protocol/relay", "protocol/episode/check", "gates/controls", "tui/nav", "protocol/engine/enginetest", "protocol/server/pages",
 		},
 		5: {
 			"tui", "tui/screen", "tui/widget/palette", "fixture/world", "fixture/world/chaos", "protocol/server", "protocol/mcpserver",
-			"protocol/hub/hubtest", "protocol/jobs/jobstest", "store/storetest", "store/backups", "tui/tuitest", "protocol/episode/episodetest",
+			"protocol/hub/hubtest", "protocol/jobs/jobstest", "protocol/jobs/k8sjobs/k8stest", "store/storetest", "store/backups", "tui/tuitest", "protocol/episode/episodetest",
 		},
 		6: {"cmd/arena"},
 	} {

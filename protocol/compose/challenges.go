@@ -13,6 +13,7 @@ import (
 // The names of the providers (PROTOCOL §8).
 const (
 	ProviderHuggingFace = "huggingface"
+	ProviderKubernetes  = "kubernetes"
 	ProviderLocal       = "local"
 	ProviderSimulated   = "simulated"
 )

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,9 @@ import (
 	"github.com/posttrainarena/arena/configs"
 	"github.com/posttrainarena/arena/protocol"
 )
+
+// secretKey is a secret by its name, which is a DNS subdomain, and a key in it.
+var secretKey = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/[A-Za-z0-9._-]{1,253}$`)
 
 // checker gathers the problems of one file.
 type checker struct {
@@ -81,7 +85,7 @@ func checkArena(a configs.Arena) configs.Problems {
 		c.need(a.Identity.EditorOrganization != "", "identity.editor_organization", "names nobody; without it nobody on the hub is an editor")
 		c.positive("identity.whoami_cache_seconds", int64(a.Identity.WhoamiCacheSeconds))
 	}
-	c.oneOf("providers.default", a.Providers.Default, ProviderHuggingFace, ProviderLocal, ProviderSimulated)
+	c.oneOf("providers.default", a.Providers.Default, ProviderHuggingFace, ProviderKubernetes, ProviderLocal, ProviderSimulated)
 	c.need(a.Providers.Simulated.Speed > 0, "providers.simulated.speed", "must be above 0, not %v", a.Providers.Simulated.Speed)
 	c.share("providers.simulated.fault_rate", a.Providers.Simulated.FaultRate)
 	local := a.Providers.Local
@@ -94,6 +98,7 @@ func checkArena(a configs.Arena) configs.Problems {
 		// What is wrong may be a secret, so it is not repeated.
 		c.need(configs.IsVariable(name), "providers.local.environment", "holds something other than names of variables; values do not belong here")
 	}
+	c.kubernetes(a.Providers.Kubernetes, a.Flavors)
 	for _, name := range slices.Sorted(maps.Keys(a.Flavors)) {
 		f, key := a.Flavors[name], "flavors."+name
 		c.need(f.GPUs >= 1 && f.GPUs <= maxDevices, key+".gpus", "must be from 1 to %d, not %d", maxDevices, f.GPUs)
@@ -103,6 +108,30 @@ func checkArena(a configs.Arena) configs.Problems {
 		c.source("suites."+id, a.Suites[id], false)
 	}
 	return c.found
+}
+
+// kubernetes checks what needs no cluster to be seen wrong. What is only missing is
+// no problem as long as no challenge uses the provider.
+func (c *checker) kubernetes(k configs.KubernetesProvider, flavors map[string]configs.Flavor) {
+	const key = "providers.kubernetes."
+	c.need(k.Namespace != "", key+"namespace", "is empty")
+	c.need(len(k.Command) > 0 && k.Command[0] != "", key+"command", "names no program")
+	c.need(k.GPUResource != "", key+"gpu_resource", "is empty")
+	c.need(k.QueueMinutes >= 0 && k.QueueMinutes <= maxPatience, key+"queue_minutes", "must be from 0 to %d, not %d", maxPatience, k.QueueMinutes)
+	c.need(k.GraceSeconds >= 1 && k.GraceSeconds <= 3600, key+"grace_seconds", "must be from 1 to 3600, not %d", k.GraceSeconds)
+	c.need(k.KeepDays >= 0 && k.KeepDays <= 10000, key+"keep_days", "must be from 0, which means for ever, to 10000, not %d", k.KeepDays)
+	for _, name := range slices.Sorted(maps.Keys(k.Environment)) {
+		c.need(configs.IsVariable(name), key+"environment", "has a name that is not one of a variable")
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.Secrets)) {
+		// What is wrong may be a secret, so it is not repeated.
+		c.need(configs.IsVariable(name), key+"secrets", "has a name that is not one of a variable")
+		c.need(secretKey.MatchString(k.Secrets[name]), key+"secrets", "must name for each variable a secret and a key in it, as name-of-the-secret/key; values do not belong here")
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.Flavors)) {
+		_, known := flavors[name]
+		c.need(known, key+"flavors."+name, "is no flavor; [flavors.%s] says what it is and costs", name)
+	}
 }
 
 // source checks where a suite's tasks come from. A suite's own file has its
@@ -186,7 +215,7 @@ func checkChallenge(ch configs.Challenge) configs.Problems {
 	c.commit("pipeline.ref", ch.Pipeline.Ref)
 	c.positive("metric.trials_per_run", int64(ch.Metric.TrialsPerRun))
 	if ch.Compute.Provider != "" {
-		c.oneOf("compute.provider", ch.Compute.Provider, ProviderHuggingFace, ProviderLocal, ProviderSimulated)
+		c.oneOf("compute.provider", ch.Compute.Provider, ProviderHuggingFace, ProviderKubernetes, ProviderLocal, ProviderSimulated)
 	}
 	c.positive("compute.timeout_seconds", ch.Compute.TimeoutSeconds)
 	c.need(ch.Compute.ConcurrentRuns == 1, "compute.concurrent_runs", "must be 1: one run is active across the whole arena, not %d", ch.Compute.ConcurrentRuns)

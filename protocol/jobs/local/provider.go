@@ -7,9 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +17,7 @@ import (
 	"time"
 
 	"github.com/posttrainarena/arena/protocol/jobs"
+	"github.com/posttrainarena/arena/protocol/jobs/jobdir"
 )
 
 // Name is the provider's name in configuration and records (PROTOCOL §8).
@@ -222,7 +221,7 @@ func (p *Provider) order(spec jobs.Spec) (order, error) {
 		Timeout: spec.Timeout, Grace: p.options.Grace, CreatedAt: p.options.Now().UTC().Round(0),
 	}
 	if len(spec.Command) == 0 {
-		o.Command = append(slices.Clone(p.command), filepath.Join(p.dir, o.ID, workDir, configFile))
+		o.Command = append(slices.Clone(p.command), filepath.Join(p.dir, o.ID, jobdir.Work, jobdir.Config))
 		return o, nil
 	}
 	var err error
@@ -239,7 +238,7 @@ func (p *Provider) prepare(o order, spec jobs.Spec) (string, error) {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(hidden) }() // nothing is there once it has its name
-	if err := fill(hidden, spec); err != nil {
+	if err := jobdir.Fill(hidden, spec); err != nil {
 		return "", fmt.Errorf("write the files of the job: %w", err)
 	}
 	if _, err := writeOnce(hidden, jobFile, o); err != nil {
@@ -249,78 +248,6 @@ func (p *Provider) prepare(o order, spec jobs.Spec) (string, error) {
 		return "", err
 	}
 	return dir, nil
-}
-
-// fill writes what a job's command finds in its directory.
-func fill(dir string, spec jobs.Spec) error {
-	work := filepath.Join(dir, workDir)
-	for _, d := range []string{work, filepath.Join(dir, outputDir)} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			return err
-		}
-	}
-	files := maps.Clone(spec.Files)
-	if files == nil {
-		files = map[string][]byte{}
-	}
-	files[configFile] = spec.Config
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if !filepath.IsLocal(name) {
-			return fmt.Errorf("%q is not a path below the job's directory", name)
-		}
-		path := filepath.Join(work, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, files[name], 0o600); err != nil {
-			return err
-		}
-	}
-	if spec.Collection == nil {
-		return nil
-	}
-	return copyFiles(filepath.Join(work, collectionDir), spec.Collection)
-}
-
-// copyFiles copies the regular files of a tree. Links are left out: what a
-// collection links to is nothing to follow on this machine.
-func copyFiles(dir string, files fs.FS) error {
-	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		target, err := filepath.Localize(name)
-		if err != nil {
-			return fmt.Errorf("copy %q: %w", name, err)
-		}
-		target = filepath.Join(dir, target)
-		if d.IsDir() {
-			return os.MkdirAll(target, 0o700)
-		}
-		if !d.Type().IsRegular() {
-			return nil
-		}
-		return copyFile(target, files, name)
-	})
-}
-
-// copyFile copies one file, which stays executable if it is.
-func copyFile(target string, files fs.FS, name string) error {
-	from, err := files.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = from.Close() }() // nothing was written
-	info, err := from.Stat()
-	if err != nil {
-		return err
-	}
-	to, err := os.OpenFile(target, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600|info.Mode()&0o100)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close())
 }
 
 // Inspect returns the state of a job.
@@ -397,7 +324,7 @@ func (p *Provider) Artifacts(ctx context.Context, id string) (fs.FS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the artifacts of job %s: %w", id, err)
 	}
-	root, err := os.OpenRoot(filepath.Join(v.dir, outputDir))
+	root, err := os.OpenRoot(filepath.Join(v.dir, jobdir.Output))
 	if err != nil {
 		return nil, fmt.Errorf("open the artifacts of job %s: %w: %w", id, jobs.ErrUnreachable, err)
 	}

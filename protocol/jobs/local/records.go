@@ -14,13 +14,10 @@ import (
 	"github.com/posttrainarena/arena/protocol/jobs"
 )
 
-// The names of a job's files; doc.go says what they hold.
+// The names of a job's records; doc.go says what they hold, and jobdir names the
+// rest of its files.
 const (
 	jobFile        = "job.json"
-	workDir        = "run"
-	configFile     = "config.toml"
-	collectionDir  = "collection"
-	outputDir      = "output"
 	logFile        = "log"
 	supervisorFile = "supervisor.json"
 	commandFile    = "command.json"

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/posttrainarena/arena/protocol/jobs"
+	"github.com/posttrainarena/arena/protocol/jobs/jobdir"
 )
 
 // launch starts the supervisor of a job, in a session of its own so that nothing
@@ -58,12 +59,12 @@ func (p *Provider) environment(v view) []string {
 		}
 	}
 	maps.Copy(values, v.Env)
-	work := filepath.Join(v.dir, workDir)
-	values["ARENA_RUN_ID"] = v.Run
-	values["ARENA_RUN_DIR"] = filepath.Join(v.dir, outputDir)
-	values["ARENA_CONFIG"] = filepath.Join(work, configFile)
-	if collection := filepath.Join(work, collectionDir); isDir(collection) {
-		values["ARENA_COLLECTION"] = collection
+	work := filepath.Join(v.dir, jobdir.Work)
+	values[jobdir.EnvRun] = v.Run
+	values[jobdir.EnvOutput] = filepath.Join(v.dir, jobdir.Output)
+	values[jobdir.EnvConfig] = filepath.Join(work, jobdir.Config)
+	if collection := filepath.Join(work, jobdir.Collection); isDir(collection) {
+		values[jobdir.EnvCollection] = collection
 	}
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {

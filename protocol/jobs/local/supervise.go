@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posttrainarena/arena/protocol/jobs"
+	"github.com/posttrainarena/arena/protocol/jobs/jobdir"
 )
 
 const (
@@ -105,7 +106,7 @@ func (s *supervisor) start(out io.Writer) (cmd *exec.Cmd, drained func() <-chan 
 		return nil, nil, err
 	}
 	cmd = exec.Command(s.Command[0], s.Command[1:]...)
-	cmd.Dir, cmd.Env = filepath.Join(s.dir, workDir), s.env
+	cmd.Dir, cmd.Env = filepath.Join(s.dir, jobdir.Work), s.env
 	cmd.Stdout, cmd.Stderr = w, w
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = cmd.Start()
