@@ -24,8 +24,9 @@
 // claim. A cluster that the arena's machine shares no storage with cannot be used.
 //
 // The command gets the variables ARENA_RUN_ID, ARENA_RUN_DIR (/arena/output),
-// ARENA_CONFIG and ARENA_COLLECTION like one of the local provider, those that the
-// configuration sets, and secrets by name (secretKeyRef): their values never pass
+// ARENA_CONFIG and ARENA_COLLECTION like one of the local provider, HOME (a directory
+// of the node that goes with the pod), those that the configuration sets, and secrets
+// by name (secretKeyRef): their values never pass
 // through the arena. The pod fits the restricted security profile unless the
 // arena's user is root, and no token of the cluster is mounted into it.
 //

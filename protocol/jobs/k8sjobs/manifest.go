@@ -30,6 +30,9 @@ const (
 	manager      = "posttrainarena"
 	// mountRoot is where the pod has the job's directory.
 	mountRoot = "/arena"
+	// home is the command's home directory, on the node and gone with the pod: the
+	// user that it runs as is none that the image knows.
+	home = mountRoot + "/home"
 	// namePrefix starts the name of every Job.
 	namePrefix = "arena-"
 	// maxName is how long the name of a Job and the value of a label may be.
@@ -132,10 +135,10 @@ func (p *Provider) manifest(name string, spec jobs.Spec) *batch.Job {
 			RunAsUser: &o.User, RunAsGroup: &o.Group, RunAsNonRoot: new(o.User != 0),
 			SeccompProfile: &core.SeccompProfile{Type: core.SeccompProfileTypeRuntimeDefault},
 		},
-		Volumes: []core.Volume{{
-			Name:         "arena",
-			VolumeSource: core.VolumeSource{PersistentVolumeClaim: &core.PersistentVolumeClaimVolumeSource{ClaimName: o.VolumeClaim}},
-		}},
+		Volumes: []core.Volume{
+			{Name: "arena", VolumeSource: core.VolumeSource{PersistentVolumeClaim: &core.PersistentVolumeClaimVolumeSource{ClaimName: o.VolumeClaim}}},
+			{Name: "home", VolumeSource: core.VolumeSource{EmptyDir: &core.EmptyDirVolumeSource{}}},
+		},
 	}
 	if _, gpus := h.resources[core.ResourceName(o.GPUResource)]; gpus {
 		// Nodes with GPUs are commonly tainted with the resource's name.
@@ -144,6 +147,7 @@ func (p *Provider) manifest(name string, spec jobs.Spec) *batch.Job {
 	mounts := []core.VolumeMount{
 		{Name: "arena", MountPath: path.Join(mountRoot, jobdir.Work), SubPath: path.Join(name, jobdir.Work)},
 		{Name: "arena", MountPath: path.Join(mountRoot, jobdir.Output), SubPath: path.Join(name, jobdir.Output)},
+		{Name: "home", MountPath: home},
 	}
 	if h.shared != nil {
 		pod.Volumes = append(pod.Volumes, core.Volume{
@@ -195,10 +199,8 @@ func literal(text string) string { return strings.ReplaceAll(text, "$(", "$$(") 
 // always has the same manifest. What the arena says about places wins.
 func (p *Provider) environment(spec jobs.Spec) []core.EnvVar {
 	work := path.Join(mountRoot, jobdir.Work)
-	values := maps.Clone(p.options.Environment)
-	if values == nil {
-		values = map[string]string{}
-	}
+	values := map[string]string{"HOME": home}
+	maps.Copy(values, p.options.Environment)
 	maps.Copy(values, spec.Env)
 	values[jobdir.EnvRun] = spec.Run
 	values[jobdir.EnvOutput] = path.Join(mountRoot, jobdir.Output)
