@@ -100,7 +100,7 @@ func soundVerifiers() map[string]verifierCase {
 		"json":           {test: decide + "echo \"{\\\"reward\\\": $r}\" > /logs/verifier/reward.json\n"},
 		"both":           {test: decide + give + "echo \"{\\\"reward\\\": $r}\" > /logs/verifier/reward.json\n"},
 		"clears-first":   {test: clear + decide + give},
-		"trap-zero":      {test: clear + "r=0; trap 'echo $r > " + reward + "' EXIT\nset -e\n" + check + "r=1\n"},
+		"trap-zero":      {test: clear + "r=0; trap 'echo $r > " + reward + "' EXIT\nset -e\n" + grades + "r=1\n"},
 		"two-parts":      {solve: "echo 42 > /app/answer\necho 7 > /app/second\n", test: "r=0; a=$(cat /app/answer); b=$(cat /app/second)\n[ \"$a\" = 42 ] && r=0.5; [ \"$a $b\" = '42 7' ] && r=1\n" + give},
 		"own-checks":     {test: "r=0; sh /verifier/check.sh && r=1\n" + give, files: map[string]string{"check.sh": grades}},
 		"guarded-grader": {docker: plain("/opt/grader/check", grades, "755"), test: "r=0; sh /opt/grader/check && r=1\n" + give},
