@@ -22,6 +22,7 @@ type Arena struct {
 	Budget    Budget                  `toml:"budget"`
 	Identity  Identity                `toml:"identity"`
 	Sources   Sources                 `toml:"sources"`
+	Relay     Relay                   `toml:"relay"`
 	Providers Providers               `toml:"providers"`
 	Flavors   map[string]Flavor       `toml:"flavors"` // by the provider's name for them
 	Tracks    map[string]Track        `toml:"tracks"`  // by id
@@ -54,6 +55,12 @@ type Backups struct {
 	Keep       int    `toml:"keep"`        // of them, the newest
 	Directory  string `toml:"directory"`   // relative to the data directory
 	Drill      bool   `toml:"drill"`       // restore each into a scratch directory
+}
+
+// Relay bounds the tunnel between a run's job and the arena.
+type Relay struct {
+	GraceSeconds int `toml:"grace_seconds"` // how long a broken tunnel counts as reconnecting
+	InFlight     int `toml:"in_flight"`     // calls of one run at a time
 }
 
 // Stalled says after how many minutes a run that waits for one thing counts as

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -25,6 +27,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/hub/bundle"
 	"github.com/posttrainarena/arena/protocol/jobs/simulated"
 	"github.com/posttrainarena/arena/protocol/mcpserver"
+	"github.com/posttrainarena/arena/protocol/relay"
 	"github.com/posttrainarena/arena/protocol/server"
 	"github.com/posttrainarena/arena/store"
 	"github.com/posttrainarena/arena/store/backups"
@@ -64,6 +67,7 @@ type node struct {
 	gates    prometheus.Histogram   // how long they take
 	now      func() time.Time
 	clients  *clientShelf
+	relay    *relay.Hub // nil for a mocked arena
 	log      *slog.Logger
 }
 
@@ -111,6 +115,12 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 		}
 		hosts = n.outside.hosts
 	}
+	if n.mock == nil {
+		if r := cfg.Arena.Relay; r.GraceSeconds < 1 || r.InFlight < 1 {
+			return nil, misconfigured(cfg, "relay", "grace_seconds and in_flight must be at least 1")
+		}
+		n.relay = relay.New(relay.Options{Records: n.store, Now: o.Now, Log: o.Log, Grace: time.Duration(cfg.Arena.Relay.GraceSeconds) * time.Second, InFlight: cfg.Arena.Relay.InFlight})
+	}
 	sealed, err := readSealedHere(n.config)
 	if err == nil && n.mock == nil {
 		err = readSealedElsewhere(ctx, n.config, o, sealed)
@@ -141,6 +151,7 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	version.Mock, version.MockWorld = n.mock != nil, n.mock
 	n.server, err = server.New(server.Options{
 		Service: n.service, Version: version, BaseURL: n.baseURL(o), Log: o.Log, Now: o.Now,
+		Relay:     n.relay,
 		SignIn:    n.outside.signIn(n.baseURL(o)),
 		Receive:   bundle.Receiver{Dir: filepath.Join(o.Data, "uploads"), Limits: task.DefaultLimits()}.Receive,
 		MaxJSON:   cfg.Arena.Limits.JSONBodyBytes,
@@ -230,6 +241,7 @@ func newService(ctx context.Context, cfg configs.Config, st *store.Store, hosts 
 	if parts.Providers, err = openProviders(ctx, cfg, st, parts.Challenges, o); err != nil {
 		return nil, err
 	}
+	parts.JobURL = strings.TrimSuffix(cmp.Or(o.BaseURL, cfg.Arena.Server.BaseURL), "/")
 	parts.Store, parts.Hosts, parts.People, parts.Sealed, parts.Now, parts.Logger = st, hosts, people, sealed, o.Now, o.Log
 	if o.Gates != nil {
 		parts.Judged = func(took time.Duration) { o.Gates.Observe(took.Seconds()) }
@@ -292,6 +304,13 @@ func (n *node) run(ctx context.Context) error {
 	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWatching()
+	relayed := make(chan struct{})
+	go func() {
+		defer close(relayed)
+		if n.relay != nil {
+			n.relay.Run(watching)
+		}
+	}()
 	watched := make(chan error, 1)
 	go func() { watched <- n.service.Watch(watching) }()
 	served := make(chan error, 1)
@@ -310,6 +329,9 @@ func (n *node) run(ctx context.Context) error {
 	case <-ctx.Done():
 		n.log.Info("stopping")
 		n.server.CloseStreams()
+		if n.relay != nil {
+			n.relay.Stop()
+		}
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
 		err = web.Shutdown(grace)
@@ -318,8 +340,12 @@ func (n *node) run(ctx context.Context) error {
 		}
 		<-served
 	}
+	if n.relay != nil {
+		n.relay.Close()
+	}
 	stopWatching()
 	<-backedUp
+	<-relayed
 	return errors.Join(err, <-watched, n.close())
 }
 

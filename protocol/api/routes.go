@@ -55,6 +55,7 @@ type Route struct {
 	Stream  bool   // also follows as server-sent events when asked to
 	Creates bool   // a new object answers 201
 	Page    bool   // for people, and agents that read: no program speaks it
+	OwnKeys bool   // callers show a secret of the route's own instead of a token
 }
 
 // Pattern is the path in the router's spelling, :name for {name}.

@@ -90,8 +90,32 @@ type Run struct {
 	LogLines            int64                    `json:"log_lines"`
 	LastLines           []string                 `json:"last_lines,omitempty" doc:"The end of the log of a failed or canceled run, for the collection's author and editors. Of sealed stages only the shape of the evaluation is left, and no sealed task is named"`
 	Forecast            *artifacts.Forecast      `json:"forecast,omitempty" doc:"How much groups of rollouts can be expected to teach, from the run's own attempts; task by task for the collection's author"`
+	Relay               *Relay                   `json:"relay,omitempty" doc:"Editors only: the tunnel to the run's model"`
 	Result              *Result                  `json:"result" doc:"The collected result; null until it is collected, and in lists"`
 	Existing            bool                     `json:"existing,omitempty" doc:"The request_id was used before; this is its run"`
+}
+
+// Relay is the tunnel between a run's job and the arena, and what went through.
+type Relay struct {
+	State          protocol.RelayState `json:"state" enum:"never,connected,reconnecting,lost,closed"`
+	Requests       int64               `json:"requests" doc:"Calls with the right key"`
+	Succeeded      int64               `json:"succeeded" doc:"Answered 2xx by the job"`
+	Rejected       int64               `json:"rejected" doc:"Answered otherwise below 500, or refused by a limit"`
+	Failed         int64               `json:"failed" doc:"Answered 5xx, by the job or for want of it"`
+	Aborted        int64               `json:"aborted" doc:"Broken off within the answer, or left by whoever asked"`
+	BytesIn        int64               `json:"bytes_in"`
+	BytesOut       int64               `json:"bytes_out"`
+	Connections    int64               `json:"connections" doc:"How often the job connected"`
+	ConnectedSince *time.Time          `json:"connected_since" doc:"When the newest connection began"`
+	LastSeen       *time.Time          `json:"last_seen" doc:"When the job was last known to be there"`
+}
+
+// RelayFrom maps a tunnel to the wire.
+func RelayFrom(r protocol.Relay) *Relay {
+	return &Relay{
+		State: r.State, Requests: r.Requests, Succeeded: r.Succeeded, Rejected: r.Rejected, Failed: r.Failed, Aborted: r.Aborted,
+		BytesIn: r.BytesIn, BytesOut: r.BytesOut, Connections: r.Connections, ConnectedSince: r.ConnectedSince, LastSeen: r.LastSeen,
+	}
 }
 
 // Runs is a page of runs, newest first.

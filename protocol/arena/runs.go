@@ -140,6 +140,9 @@ func (s *Service) startJob(ctx context.Context, by protocol.Actor, run protocol.
 	if err != nil {
 		return run, err
 	}
+	if spec.Secrets, err = s.relaySecrets(ctx, by, run); err != nil {
+		return run, err
+	}
 	call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
 	defer cancel()
 	job, err := provider.Start(call, spec)

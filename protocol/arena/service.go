@@ -35,6 +35,7 @@ type Config struct {
 	Limits         task.Limits // of collections
 	ArtifactLimits task.Limits // of what a job uploads, for each part of it
 	Gates          gates.Options
+	JobURL         string   // where jobs on other machines reach the arena; empty when they cannot
 	ExtraTracks    []string // tracks that no challenge uses
 	PerHour        PerHour
 	Cap            protocol.Micros // what may be committed in all

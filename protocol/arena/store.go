@@ -2,6 +2,7 @@ package arena
 
 import (
 	"context"
+	"crypto/sha256"
 	"io"
 	"io/fs"
 	"time"
@@ -39,6 +40,7 @@ type Reader interface {
 	Bundle(ctx context.Context, treeID string) (fs.FS, []protocol.TreeFile, error) // ErrInvalidSource when no such bundle was uploaded
 
 	Result(ctx context.Context, run string) (protocol.Result, error)
+	RelayAccess(ctx context.Context, run string) (protocol.RelayAccess, error)                    // ErrNoRun when the run has no relay
 	Results(ctx context.Context, challenge string) ([]protocol.Result, error)                     // all of a challenge, by collection time
 	Verdict(ctx context.Context, collection, challenge string) (protocol.Verdict, error)          // the newest
 	VerdictHistory(ctx context.Context, collection, challenge string) ([]protocol.Verdict, error) // every version, newest first
@@ -70,6 +72,8 @@ type Store interface {
 
 	Reserve(ctx context.Context, by protocol.Actor, r protocol.Reservation) (protocol.Run, bool, error)
 	JobStarted(ctx context.Context, by protocol.Actor, run string, job protocol.Job) (protocol.Run, error)
+	OpenRelay(ctx context.Context, by protocol.Actor, run string, job, model [sha256.Size]byte) error
+	RelayCounted(ctx context.Context, run string, c protocol.RelayCounters) error
 	LaunchRefused(ctx context.Context, by protocol.Actor, run, reason string, fault protocol.FaultClass) (protocol.Run, error)
 	CancelAsked(ctx context.Context, by protocol.Actor, run string) (protocol.Run, error)
 	CancelTaken(ctx context.Context, run string) (protocol.Run, error)

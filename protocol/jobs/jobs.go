@@ -52,6 +52,10 @@ type Spec struct {
 	// Command and Env are what the job executes; secrets go by name, never value.
 	Command []string
 	Env     map[string]string
+	// Secrets are given to the job alone, by name, in the way in which its service
+	// keeps secrets: those that the arena made for this run. They are never part of
+	// what is stored or shown of a spec.
+	Secrets map[string]string `json:"-"`
 	// Simulation is what the simulated provider plays; other providers ignore it.
 	Simulation Simulation
 }

@@ -81,6 +81,14 @@ func (s *Server) getRun(c *call) error {
 	if out.Forecast, err = s.Service.RunForecast(c.ctx(), c.who, run); err != nil {
 		return err
 	}
+	if c.who.Editor && s.Relay != nil {
+		relay, err := s.Relay.Relay(c.ctx(), run.ID)
+		if err == nil {
+			out.Relay = api.RelayFrom(relay)
+		} else if !errors.Is(err, protocol.ErrNoRun) {
+			return err
+		}
+	}
 	result, err := s.Service.Result(c.ctx(), run.ID)
 	switch {
 	case err == nil:

@@ -16,6 +16,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/api"
 	"github.com/posttrainarena/arena/protocol/arena"
 	"github.com/posttrainarena/arena/protocol/hub"
+	"github.com/posttrainarena/arena/protocol/relay"
 	"github.com/posttrainarena/arena/protocol/server/pages"
 )
 
@@ -29,7 +30,9 @@ type Options struct {
 	// Receive reads an uploaded bundle, a tar stream, into a snapshot.
 	Receive func(ctx context.Context, tar io.Reader) (*hub.Snapshot, error)
 	// SignIn is how people sign in with a browser; nil when they cannot.
-	SignIn    SignIn
+	SignIn SignIn
+	// Relay carries calls to the models of jobs; nil when no job needs it.
+	Relay     *relay.Hub
 	MaxJSON   int64 // largest JSON body, in bytes; 0 means api.MaxBody
 	MaxBundle int64 // largest bundle, in bytes of its files; 0 means the bound of PROTOCOL §5
 	// Examine is what the arena finds when it looks at itself; nil finds nothing.
@@ -89,6 +92,7 @@ func New(opts Options) (*Server, error) {
 	s.browser(router)
 	router.NotFound = s.always(s.unmatched)
 	router.MethodNotAllowed = s.always(func(*call) error { return protocol.ErrMethod })
+	s.relayed(router)
 	s.handler = s.wrap(router)
 	return s, nil
 }

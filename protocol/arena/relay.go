@@ -1,0 +1,31 @@
+package arena
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/compose"
+)
+
+// far reports whether jobs of a provider run on machines that cannot be dialled,
+// so that their models need the relay.
+func (s *Service) far(provider string) bool {
+	return s.JobURL != "" && provider != compose.ProviderSimulated && provider != compose.ProviderLocal
+}
+
+// relaySecrets makes the secrets of a run that is about to get its job, by the
+// names under which the job finds them. The arena keeps their hashes alone, so a
+// job that turns up late, after another was asked for, has none that work.
+func (s *Service) relaySecrets(ctx context.Context, by protocol.Actor, run protocol.Run) (map[string]string, error) {
+	if !s.far(run.Provider) {
+		return nil, nil
+	}
+	job, model := rand.Text()+rand.Text(), rand.Text()+rand.Text()
+	if err := s.Store.OpenRelay(ctx, by, run.ID, sha256.Sum256([]byte(job)), sha256.Sum256([]byte(model))); err != nil {
+		return nil, fmt.Errorf("make the secrets of %s: %w", run.ID, err)
+	}
+	return map[string]string{compose.SecretRelayJob: job, compose.SecretRelayModel: model}, nil
+}
