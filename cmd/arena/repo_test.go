@@ -131,6 +131,7 @@ func processEdges() map[string]string {
 		"protocol/engine/enginetest os.Getenv": "DOCKER_HOST names the engine that tests use",
 		"protocol/hub/hubtest time.Now":        "a fake has a clock of its own, which tests replace",
 		"protocol/relay time.Now":              "deadlines of connections are the system's own time",
+		"protocol/relay time.Since":            "how long a connection held decides how soon the next is tried",
 		"protocol/server time.Now":             "deadlines of connections are the system's own time",
 		"tui/tuitest time.Now":                 "the test helper that plays the program's loop waits for real commands",
 		"tui/tuitest time.Until":               "the test helper that plays the program's loop waits for real commands",

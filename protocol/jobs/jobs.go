@@ -49,6 +49,9 @@ type Spec struct {
 	// Collection holds the files to train on when no code host has them, because
 	// they were uploaded; nil otherwise, when the config says where they are.
 	Collection fs.FS `json:"-"`
+	// Image is the container image that the command runs in; providers that run
+	// processes ignore it.
+	Image string
 	// Command and Env are what the job executes; secrets go by name, never value.
 	Command []string
 	Env     map[string]string
@@ -112,6 +115,14 @@ var (
 	// ErrNoJob: there is no such job.
 	ErrNoJob = errors.New("the provider has no such job")
 )
+
+// Mirror is a provider whose jobs read collections from a place of its own.
+type Mirror interface {
+	// Mirror copies a collection: the files at these paths, as of the commit that
+	// its source names, without the source's entry path. It says where the job finds the copy, at a commit. Repeating it copies
+	// nothing. It starts no job, so an error other than ErrRefused means: try again.
+	Mirror(ctx context.Context, collection string, source protocol.Source, paths []string, files fs.FS) (protocol.Source, error)
+}
 
 // Provider runs jobs.
 type Provider interface {

@@ -256,6 +256,7 @@ func (c *call) forward() {
 // Headers that pass. What is not here stays outside: credentials, cookies, who
 // asked from where, and everything that belongs to one connection.
 func requestHeaders() []string { return []string{"Accept", "Content-Type", "X-Request-Id"} }
+
 func responseHeaders() []string {
 	return []string{"Content-Type", "Openai-Processing-Ms", "Retry-After", "Retry-After-Ms", "X-Request-Id", "X-Should-Retry"}
 }

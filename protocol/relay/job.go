@@ -137,7 +137,7 @@ func (j Job) once(ctx context.Context, at string, handler http.Handler) (time.Du
 	}
 	err = server.Serve(&single{conn: conn})
 	_ = server.Close()
-	return time.Now().Sub(began), fmt.Errorf("the connection ended: %w", err)
+	return time.Since(began), fmt.Errorf("the connection ended: %w", err)
 }
 
 // single is a listener for one connection; it ends when that does.

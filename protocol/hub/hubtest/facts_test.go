@@ -35,9 +35,15 @@ type world struct {
 	hub *hubtest.HuggingFace
 	git *hubtest.GitHub
 	sha map[string]string // commits, by repository
+
+	jobs *hubtest.Jobs // of the account ada
 }
 
-const secret = "hf_factsCANARYfactsCANARYfactsCANARY"
+const (
+	secret = "hf_factsCANARYfactsCANARYfactsCANARY"
+	writer = "hf_writerCANARYwriterCANARYwriterCAN" // may write to ada/runs and start jobs
+	aJob   = `{"dockerImage":"i","command":["x"],"arguments":[],"environment":{},"secrets":{"S":"hidden"},"flavor":"cpu-basic","timeoutSeconds":60,"attempts":1,"labels":{"arena-run":"r-1"}}`
+)
 
 func newWorld(t *testing.T) *world {
 	w := &world{T: t, hub: hubtest.NewHuggingFace(t), git: hubtest.NewGitHub(t), sha: map[string]string{}}
@@ -58,7 +64,39 @@ func newWorld(t *testing.T) *world {
 	}
 	w.sha["git"] = w.git.Repository("ada/tasks").Commit(append(files, hubtest.File{Path: "gone.txt", Text: "gone\n", ExportIgnore: true}, hubtest.File{Path: "subst.txt", Text: "$Format$\n", ExportSubst: true}), "main", "a/b")
 	w.hub.Issue(secret, hubtest.Token{Account: hubtest.Account{Name: "ada", Orgs: []hubtest.Org{{Name: "benchflow", Fullname: "Bench Flow", Role: "write", Restrictions: []string{"sso"}}}}})
+	w.hub.Dataset("ada/runs").Private = true
+	w.sha["ada/runs"] = w.hub.Dataset("ada/runs").Commit(nil, "main")
+	w.hub.Issue(writer, hubtest.Token{Account: hubtest.Account{Name: "ada"}, Kind: "write", Grants: "ada/runs"})
+	w.jobs = hubtest.NewJobs(w.hub, "ada")
 	return w
+}
+
+// post sends a body to the hub as somebody who may write.
+func (w *world) post(path, body string, header ...string) answer {
+	return w.do("POST", w.hub.URL+path, body, append(w.as(writer), header...)...)
+}
+
+// commit commits lines to ada/runs.
+func (w *world) commit(header string, lines ...string) answer {
+	return w.post("/api/datasets/ada/runs/commit/main", strings.Join(append([]string{`{"key":"header","value":` + header + `}`}, lines...), "\n"), "Content-Type", "application/x-ndjson")
+}
+
+// start starts a job and returns its id.
+func (w *world) start() string {
+	w.want(w.post("/api/jobs/ada", aJob), 200)
+	all := w.jobs.All()
+	return all[len(all)-1].ID
+}
+
+// finished starts a job that prints and completes.
+func (w *world) finished(texts ...string) string {
+	w.jobs.Play = func(j *hubtest.Job) { j.Print(texts...); j.End("COMPLETED", "", 61*time.Second) }
+	return w.start()
+}
+
+// log is the log of a job that prints and completes.
+func (w *world) log(texts ...string) answer {
+	return w.get(w.hub.URL+"/api/jobs/ada/"+w.finished(texts...)+"/logs", append(w.as(writer), "Accept", "text/event-stream")...)
 }
 
 type answer struct {
@@ -304,6 +342,123 @@ func facts() []fact {
 		{"D17", "an unknown path still names the commit", func(w *world) {
 			w.want(w.get(w.hub.URL+"/datasets/ada/tasks/resolve/main/x"), 404, "X-Error-Code: EntryNotFound", "X-Repo-Commit: "+w.sha["ada/tasks"])
 		}},
+		{"D19", "what must not go into git, and that a dataset ignores files unless told otherwise", func(w *world) {
+			a := w.post("/api/datasets/ada/runs/preupload/main", `{"files":[{"path":"a.log","size":1,"sample":"YQ=="},{"path":"b","size":1,"sample":"AA=="}]}`)
+			w.want(a, 200, `"shouldIgnore":true`, `"uploadMode":"regular"`, `"uploadMode":"lfs"`)
+			w.want(w.post("/api/datasets/ada/runs/preupload/main", `{"files":[{"path":"a.log","size":1,"sample":"YQ=="}],"gitIgnore":""}`), 200, `"shouldIgnore":false`)
+			w.want(w.post("/api/datasets/ada/runs/preupload/main", `{"files":[]}`), 422)
+		}},
+		{"D20", "a commit is lines, the header first; on top of another it is 412", func(w *world) {
+			const file = `{"key":"file","value":{"path":"x","content":"aGk=","encoding":"base64"}}`
+			w.want(w.commit(`{"summary":"s"}`, file), 200, `"commitOid":"`)
+			w.want(w.get(w.hub.URL+"/datasets/ada/runs/resolve/main/x", w.as(writer)...), 307)
+			w.want(w.commit(`{"summary":"s","parentCommit":"`+w.sha["ada/runs"]+`"}`, file), 412, "A commit has happened since")
+			w.want(w.post("/api/datasets/ada/runs/commit/main", file, "Content-Type", "application/x-ndjson"), 422)
+		}},
+		{"D21", "a large file that was never uploaded cannot be committed", func(w *world) {
+			w.want(w.commit(`{"summary":"s"}`, `{"key":"lfsFile","value":{"path":"x","algo":"sha256","oid":"00","size":2}}`), 422)
+		}},
+		{"D22", "large files go elsewhere, without the token, and are confirmed", func(w *world) {
+			const oid = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4" // of "hi"
+			batch := `{"operation":"upload","transfers":["basic"],"objects":[{"oid":"` + oid + `","size":2}]}`
+			a := w.post("/datasets/ada/runs.git/info/lfs/objects/batch", batch, "Content-Type", "application/vnd.git-lfs+json")
+			w.want(a, 200, w.hub.CDN.URL+"/"+oid, "/info/lfs/objects/verify")
+			w.want(w.do("PUT", w.hub.CDN.URL+"/"+oid, "ho"), 400)
+			w.want(w.post("/datasets/ada/runs.git/info/lfs/objects/verify", `{"oid":"`+oid+`"}`), 404)
+			w.want(w.do("PUT", w.hub.CDN.URL+"/"+oid, "hi"), 200)
+			w.want(w.post("/datasets/ada/runs.git/info/lfs/objects/verify", `{"oid":"`+oid+`"}`), 200)
+			if a := w.post("/datasets/ada/runs.git/info/lfs/objects/batch", batch, "Content-Type", "application/vnd.git-lfs+json"); strings.Contains(a.body, "actions") {
+				w.Errorf("what is there is wanted again: %s", a.body)
+			}
+			w.want(w.commit(`{"summary":"s"}`, `{"key":"lfsFile","value":{"path":"x","algo":"sha256","oid":"`+oid+`","size":2}}`), 200)
+		}},
+		{"D24", "writing needs the right to", func(w *world) {
+			w.want(w.do("POST", w.dataset("ada/tasks/commit/main"), "{}", append(w.as(secret), "Content-Type", "application/x-ndjson")...), 403, "repo.write")
+		}},
+		{"J1", "hardware with prices by the minute, for everybody", func(w *world) {
+			w.want(w.get(w.hub.URL+"/api/jobs/hardware"), 200, `"name":"a100x8"`, `"unitCostMicroUSD":333333`, `"unitLabel":"minute"`)
+		}},
+		{"J3", "a job has an image, a command and a flavor that exists", func(w *world) {
+			w.want(w.post("/api/jobs/ada", strings.Replace(aJob, "cpu-basic", "z9", 1)), 400, "Invalid flavor")
+			w.want(w.post("/api/jobs/ada", strings.Replace(aJob, `"r-1"`, `"r 1"`, 1)), 400, "Invalid label")
+			w.want(w.post("/api/jobs/ada", strings.Replace(aJob, `["x"]`, `[]`, 1)), 422)
+		}},
+		{"J4", "the same request starts a second job", func(w *world) {
+			w.want(w.post("/api/jobs/ada", aJob), 200)
+			w.want(w.post("/api/jobs/ada", aJob), 200)
+			if n := len(w.jobs.All()); n != 2 {
+				w.Errorf("%d jobs", n)
+			}
+		}},
+		{"J6", "a new job is being scheduled", func(w *world) { w.want(w.post("/api/jobs/ada", aJob), 200, `"stage":"SCHEDULING"`) }},
+		{"J7", "a job shows the names of its secrets and no value", func(w *world) {
+			a := w.post("/api/jobs/ada", aJob)
+			w.want(a, 200, `"secrets":["S"]`, `"owner":{`, `"labels":{"arena-run":"r-1"}`, `"timeout":60`, `"createdAt":"`)
+			if strings.Contains(a.body, "hidden") {
+				w.Error(a.body)
+			}
+		}},
+		{"J9", "refusals: no token, no right, no credit, no such account", func(w *world) {
+			w.want(w.do("POST", w.hub.URL+"/api/jobs/ada", aJob), 401)
+			w.want(w.do("POST", w.hub.URL+"/api/jobs/ada", aJob, w.as(secret)...), 403, "missing permissions: job.write")
+			w.want(w.post("/api/jobs/eve", aJob), 404)
+			w.jobs.NoCredit = true
+			w.want(w.post("/api/jobs/ada", aJob), 402, "Pre-paid credit balance is insufficient")
+		}},
+		{"J10", "a new job may not be listed yet", func(w *world) {
+			w.jobs.Hidden = 1
+			w.post("/api/jobs/ada", aJob)
+			list := w.hub.URL + "/api/jobs/ada?label=arena-run%3Dr-1"
+			w.want(w.get(list, w.as(writer)...), 200, "[]")
+			w.want(w.get(list, w.as(writer)...), 200, `"id":"`)
+		}},
+		{"J12", "stages and their message", func(w *world) {
+			w.jobs.Play = func(j *hubtest.Job) { j.End("ERROR", "Job failed with exit code: 1", time.Minute) }
+			w.want(w.get(w.hub.URL+"/api/jobs/ada/"+w.start(), w.as(writer)...), 200, `"stage":"ERROR"`, "exit code: 1")
+		}},
+		{"J13", "jobs are found by label, in pages, and canceled", func(w *world) {
+			w.hub.Page = 1
+			id := w.start()
+			w.start()
+			w.want(w.get(w.hub.URL+"/api/jobs/ada?label=arena-run%3Dr-1", w.as(writer)...), 200, `Link: rel="next"`)
+			w.want(w.get(w.hub.URL+"/api/jobs/ada?label=arena-run%3Dother", w.as(writer)...), 200, "[]")
+			w.want(w.post("/api/jobs/ada/"+id+"/cancel", ""), 200, `"stage":"CANCELED"`)
+			w.want(w.post("/api/jobs/ada/"+id+"/cancel", ""), 409)
+			w.want(w.get(w.hub.URL+"/api/jobs/ada/none", w.as(writer)...), 404, "Job not found")
+		}},
+		{"J14", "a log is a stream of events without ids", func(w *world) {
+			a := w.log("one")
+			w.want(a, 200, "Content-Type: text/event-stream", `data: {"data":"one","timestamp":"`)
+			if strings.Contains(a.body, "id:") || strings.Contains(a.body, "event:") {
+				w.Error(a.body)
+			}
+		}},
+		{"J15", "each connection replays all of it", func(w *world) {
+			a := w.log("one", "two")
+			if b := w.get(a.Request.URL.String(), append(w.as(writer), "Accept", "text/event-stream")...); a.body != b.body {
+				w.Errorf("%s\n%s", a.body, b.body)
+			}
+		}},
+		{"J16", "the first and the last event are the service's own", func(w *world) {
+			w.want(w.log("one"), 200, "===== Job started at ", "===== Job finished: status=COMPLETED =====")
+		}},
+		{"J17", "a stream may break", func(w *world) {
+			w.jobs.BreakEvery = 1
+			r, _ := http.NewRequestWithContext(w.Context(), "GET", w.hub.URL+"/api/jobs/ada/"+w.finished("one")+"/logs", nil)
+			r.Header = http.Header{"User-Agent": {"facts/1"}, "Accept": {"text/event-stream"}, "Authorization": {"Bearer " + writer}}
+			resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+			if err != nil {
+				w.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if _, err := io.ReadAll(resp.Body); err == nil {
+				w.Error("it ends as if it were whole")
+			}
+		}},
+		{"J18", "an event may be several lines", func(w *world) { w.want(w.log("one\ntwo"), 200, `"data":"one\ntwo"`) }},
+		{"J23", "an ended job says how long it ran", func(w *world) {
+			w.want(w.get(w.hub.URL+"/api/jobs/ada/"+w.finished(), w.as(writer)...), 200, `"runningSecs":61`)
+		}},
 		{"G1", "no trailing slash, a known version", func(w *world) {
 			w.want(w.get(w.git.URL+"/repos/ada/tasks/commits/main/", "Accept", sha), 404)
 			w.want(w.get(w.git.URL+"/repos/ada/tasks/commits/main", "Accept", sha, "X-GitHub-Api-Version", "1999-01-01"), 400)
@@ -430,7 +585,7 @@ func TestFacts(t *testing.T) {
 // that TestFacts shows.
 func TestEveryFactIsShown(t *testing.T) {
 	claimed := map[string]bool{}
-	for _, file := range []string{"huggingface.go", "github.go"} {
+	for _, file := range []string{"huggingface.go", "github.go", "jobs.go"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // HuggingFace is a fake of the hub: identity, sign-in, datasets, with a content
 // network on another origin. It keeps H1 H2 H3 H5 H6 H8 H9 H11, A1 A2 A3 A6 A9a
 // A9b A10 A11 A12 A13 A14 A15, D1 D3 D5 D6 D7 D9 D10 D14a D14b D14c D15a D15b
-// D15c D16 D17.
+// D15c D16 D17 D19 D20 D21 D22 D24.
 type HuggingFace struct {
 	*Server
 	CDN *Server // where the content of LFS and Xet files is; takes no hub token
@@ -40,6 +40,7 @@ type HuggingFace struct {
 	tokens   map[string]*Token
 	used     map[string]int // requests by bucket
 	codes    map[string]grant
+	objects  map[string]string // content of LFS objects that were uploaded, by SHA-256
 	tickets  map[string]string // content of signed URLs, by ticket
 	n        int
 }
@@ -77,7 +78,7 @@ type Token struct {
 func NewHuggingFace(t testing.TB) *HuggingFace {
 	h := &HuggingFace{
 		Page: 1000, datasets: map[string]*Repository{}, renamed: map[string]string{}, tokens: map[string]*Token{}, used: map[string]int{},
-		codes: map[string]grant{}, tickets: map[string]string{}, Quota: map[string]int{},
+		codes: map[string]grant{}, tickets: map[string]string{}, objects: map[string]string{}, Quota: map[string]int{},
 	}
 	h.Server = newServer(t, h.admit)
 	h.CDN = newServer(t, nil)
@@ -89,6 +90,7 @@ func NewHuggingFace(t testing.TB) *HuggingFace {
 	h.Handle("GET /datasets/{ns}/{repo}/resolve/{rev}/{path...}", h.resolve)
 	h.Handle("GET /api/resolve-cache/datasets/{ns}/{repo}/{rev}/{path...}", h.resolveCache)
 	h.oauth()
+	h.writing()
 	return h
 }
 

@@ -37,7 +37,7 @@ type Request struct {
 	Path   string // escaped, without the query
 	Query  string
 	Header http.Header
-	Body   []byte // of what is not a GET, at most 1 MiB
+	Body   []byte // of what is not a GET, at most 64 MiB
 }
 
 func newServer(t testing.TB, before func(w http.ResponseWriter, r *http.Request) bool) *Server {
@@ -58,7 +58,7 @@ func (s *Server) Handle(pattern string, h http.HandlerFunc) { s.mux.HandleFunc(p
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := Request{Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery, Header: r.Header.Clone()}
 	if r.Method != http.MethodGet {
-		req.Body, _ = io.ReadAll(io.LimitReader(r.Body, 1<<20))
+		req.Body, _ = io.ReadAll(io.LimitReader(r.Body, 64<<20))
 		r.Body = io.NopCloser(strings.NewReader(string(req.Body)))
 	}
 	if r.Header.Get("User-Agent") == "" || strings.HasPrefix(r.Header.Get("User-Agent"), "Go-http-client") {
