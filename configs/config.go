@@ -153,6 +153,10 @@ type HuggingFaceProvider struct {
 	Namespace   string `toml:"namespace"`
 	RunsDataset string `toml:"runs_dataset"`
 	TokenEnv    string `toml:"token_env"` // name of the variable that holds the token
+
+	Image         string   `toml:"image"`          // container image that jobs run in
+	Secrets       []string `toml:"secrets"`        // names of variables that every job gets as secrets
+	SettleSeconds int      `toml:"settle_seconds"` // how long a new job may take to be listed
 }
 
 // KubernetesProvider sets up the provider that runs jobs on a cluster.

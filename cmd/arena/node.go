@@ -128,7 +128,7 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.service, err = newService(ctx, n.config, n.store, hosts, n.outside.people, sealed, o); err != nil {
+	if n.service, err = newService(ctx, n.config, n.store, hosts, &n.outside, sealed, o); err != nil {
 		return nil, err
 	}
 	if err := n.service.Reconcile(ctx); err != nil {
@@ -233,16 +233,16 @@ func serverVersion(s *arena.Service, cfg configs.Config) (api.Version, error) {
 }
 
 // newService wires the service from the configuration.
-func newService(ctx context.Context, cfg configs.Config, st *store.Store, hosts map[protocol.RepoType]hub.Host, people hub.People, sealed map[string]protocol.SealedSuite, o nodeOptions) (*arena.Service, error) {
+func newService(ctx context.Context, cfg configs.Config, st *store.Store, hosts map[protocol.RepoType]hub.Host, out *neighbours, sealed map[string]protocol.SealedSuite, o nodeOptions) (*arena.Service, error) {
 	parts, err := arena.Configure(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if parts.Providers, err = openProviders(ctx, cfg, st, parts.Challenges, o); err != nil {
+	if parts.Providers, err = openProviders(ctx, cfg, st, parts.Challenges, o, out); err != nil {
 		return nil, err
 	}
 	parts.JobURL = strings.TrimSuffix(cmp.Or(o.BaseURL, cfg.Arena.Server.BaseURL), "/")
-	parts.Store, parts.Hosts, parts.People, parts.Sealed, parts.Now, parts.Logger = st, hosts, people, sealed, o.Now, o.Log
+	parts.Store, parts.Hosts, parts.People, parts.Sealed, parts.Now, parts.Logger = st, hosts, out.people, sealed, o.Now, o.Log
 	if o.Gates != nil {
 		parts.Judged = func(took time.Duration) { o.Gates.Observe(took.Seconds()) }
 	}

@@ -140,7 +140,24 @@ func counting(p jobs.Provider, errors *prometheus.CounterVec) jobs.Provider {
 	if errors == nil {
 		return p
 	}
-	return &countedProvider{p, errors}
+	counted := &countedProvider{p, errors}
+	if m, ok := p.(jobs.Mirror); ok {
+		return &countedMirror{counted, m}
+	}
+	return counted
+}
+
+// countedMirror is a provider that keeps copies of collections.
+type countedMirror struct {
+	*countedProvider
+	mirror jobs.Mirror
+}
+
+// Mirror implements jobs.Mirror.
+func (p *countedMirror) Mirror(ctx context.Context, collection string, source protocol.Source, paths []string, files fs.FS) (protocol.Source, error) {
+	s, err := p.mirror.Mirror(ctx, collection, source, paths, files)
+	p.count("mirror", err)
+	return s, err
 }
 
 type countedProvider struct {

@@ -73,10 +73,7 @@ func openOutside(cfg configs.Config, o nodeOptions) (out neighbours, err error) 
 	if !sources.Dataset.Enabled && !sources.GitHub.Enabled {
 		return out, nil
 	}
-	if sources.CacheMiB < 1 {
-		return out, misconfigured(cfg, "sources.cache_mib", "must be at least 1")
-	}
-	if out.cache, err = blobcache.Open(filepath.Join(o.Data, "cache"), int64(sources.CacheMiB)<<20, o.Now); err != nil {
+	if err := out.openCache(cfg, o); err != nil {
 		return out, err
 	}
 	limits := task.DefaultLimits()
@@ -115,6 +112,18 @@ func openOutside(cfg configs.Config, o nodeOptions) (out neighbours, err error) 
 
 // userAgent names this program to the services that it asks.
 func userAgent() string { return "posttrain-arena/" + build().Version }
+
+// openCache opens the cache of files from outside, once.
+func (out *neighbours) openCache(cfg configs.Config, o nodeOptions) (err error) {
+	if out.cache != nil {
+		return nil
+	}
+	if cfg.Arena.Sources.CacheMiB < 1 {
+		return misconfigured(cfg, "sources.cache_mib", "must be at least 1")
+	}
+	out.cache, err = blobcache.Open(filepath.Join(o.Data, "cache"), int64(cfg.Arena.Sources.CacheMiB)<<20, o.Now)
+	return err
+}
 
 // signIn is how people sign in to an arena that is reached at a base URL; nil when
 // they do not.

@@ -45,6 +45,7 @@ type town struct {
 	git     *hubtest.GitHub
 	url     string
 	data    string
+	overlay string
 	command *exec.Cmd
 	log     lockedBuffer
 	said    bytes.Buffer // every answer, headers and all
@@ -108,7 +109,7 @@ func newTown(t *testing.T, hub *hubtest.HuggingFace, settings string) *town {
 	w.hub.App = hubtest.App{ID: "app", Secret: appSecret, Redirect: w.url + "/auth/callback", Person: hubtest.Account{Name: "bea", Orgs: org("admin")}}
 	w.git.Token = gitHubsToken
 
-	overlay := t.TempDir()
+	w.overlay = t.TempDir()
 	text := fmt.Sprintf(`
 [identity]
 mode = "hub"
@@ -125,22 +126,30 @@ token_env = "GIT_TOKEN"
 api_url = %q
 archive_url = %q
 raw_url = %q
-%s`, w.hub.URL, w.git.URL, w.git.Archives.URL, w.git.Raw.URL, settings)
-	if err := os.WriteFile(filepath.Join(overlay, "arena.toml"), []byte(text), 0o600); err != nil {
+%s`, w.hub.URL, w.git.URL, w.git.Archives.URL, w.git.Raw.URL, strings.ReplaceAll(settings, "ARENA_URL", w.url))
+	if err := os.WriteFile(filepath.Join(w.overlay, "arena.toml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.command = exec.Command("arena", "serve", "--verbose", "--data", w.data, "--configs", overlay, "--listen", address)
-	w.command.Env = append(os.Environ(), "APP_SECRET="+appSecret, "HUB_TOKEN="+hubsToken, "GIT_TOKEN="+gitHubsToken, "SEALED_TOKEN="+sealedsToken)
+	w.start()
+	t.Cleanup(func() { _ = w.command.Process.Kill(); _ = w.command.Wait() })
+	return w
+}
+
+// start starts the arena, for the first time or again.
+func (w *town) start() {
+	t := w.t
+	t.Helper()
+	w.command = exec.Command("arena", "serve", "--verbose", "--data", w.data, "--configs", w.overlay, "--listen", strings.TrimPrefix(w.url, "http://"))
+	w.command.Env = append(os.Environ(), "APP_SECRET="+appSecret, "HUB_TOKEN="+hubsToken, "GIT_TOKEN="+gitHubsToken, "SEALED_TOKEN="+sealedsToken, "RUNS_TOKEN="+runsToken, "SANDBOX_KEY="+sandboxToken)
 	w.command.Stdout, w.command.Stderr = &w.log, &w.log
 	if err := w.command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.command.Process.Kill(); _ = w.command.Wait() })
 	for n := 0; ; n++ {
 		resp, err := http.Get(w.url + "/healthz")
 		if err == nil {
 			_ = resp.Body.Close()
-			return w
+			return
 		}
 		if n == 600 {
 			t.Fatalf("the arena does not answer: %v\n%s", err, w.log.String())

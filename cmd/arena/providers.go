@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/arena"
 	"github.com/posttrainarena/arena/protocol/compose"
 	"github.com/posttrainarena/arena/protocol/jobs"
+	"github.com/posttrainarena/arena/protocol/jobs/hfjobs"
 	"github.com/posttrainarena/arena/protocol/jobs/k8sjobs"
 	"github.com/posttrainarena/arena/protocol/jobs/local"
 )
@@ -22,7 +25,7 @@ import (
 // openProviders opens the providers that challenges which take runs need, and
 // those whose runs still go on. One that cannot be opened keeps the arena from
 // starting: it would only refuse every launch later.
-func openProviders(ctx context.Context, cfg configs.Config, runs arena.Reader, challenges []protocol.Challenge, o nodeOptions) (map[string]jobs.Provider, error) {
+func openProviders(ctx context.Context, cfg configs.Config, runs arena.Reader, challenges []protocol.Challenge, o nodeOptions, out *neighbours) (map[string]jobs.Provider, error) {
 	needed := map[string]string{} // name → by whom
 	live, _, err := runs.Runs(ctx, protocol.RunFilter{Live: true}, protocol.Page{Limit: protocol.MaxPage})
 	if err != nil {
@@ -38,7 +41,7 @@ func openProviders(ctx context.Context, cfg configs.Config, runs arena.Reader, c
 	}
 	providers := map[string]jobs.Provider{}
 	for _, name := range slices.Sorted(maps.Keys(needed)) {
-		p, err := openProvider(cfg, name, o)
+		p, err := openProvider(cfg, name, o, out)
 		if err != nil {
 			return nil, fmt.Errorf("%s needs the provider %q: %w", needed[name], name, err)
 		}
@@ -47,7 +50,7 @@ func openProviders(ctx context.Context, cfg configs.Config, runs arena.Reader, c
 	return providers, nil
 }
 
-func openProvider(cfg configs.Config, name string, o nodeOptions) (jobs.Provider, error) {
+func openProvider(cfg configs.Config, name string, o nodeOptions, out *neighbours) (jobs.Provider, error) {
 	switch name {
 	case compose.ProviderSimulated:
 		return newSimulated(cfg, o)
@@ -55,10 +58,47 @@ func openProvider(cfg configs.Config, name string, o nodeOptions) (jobs.Provider
 		return newLocal(cfg, o)
 	case compose.ProviderKubernetes:
 		return newKubernetes(cfg, o)
+	case compose.ProviderHuggingFace:
+		return newHubJobs(cfg, o, out)
 	default:
-		return nil, fmt.Errorf("this version cannot run jobs there; use %q, %q or %q", compose.ProviderKubernetes, compose.ProviderLocal, compose.ProviderSimulated)
+		return nil, fmt.Errorf("this version cannot run jobs there; use %q, %q, %q or %q", compose.ProviderHuggingFace, compose.ProviderKubernetes, compose.ProviderLocal, compose.ProviderSimulated)
 	}
 }
+
+// newHubJobs opens the provider of the hub's GPU jobs.
+func newHubJobs(cfg configs.Config, o nodeOptions, out *neighbours) (*hfjobs.Provider, error) {
+	settings := cfg.Arena.Providers.HuggingFace
+	if cmp.Or(o.BaseURL, cfg.Arena.Server.BaseURL) == "" {
+		return nil, misconfigured(cfg, "server.base_url", "must be the address by which jobs reach this arena")
+	}
+	if !runsDatasetPattern.MatchString(settings.RunsDataset) || settings.Namespace == "" || settings.Image == "" || settings.TokenEnv == "" || settings.SettleSeconds < 1 {
+		return nil, misconfigured(cfg, "providers.huggingface", "needs a namespace, a runs_dataset as OWNER/NAME, an image, a token_env and settle_seconds of at least 1")
+	}
+	base, err := serviceURL(cfg, "identity.hub_url", cfg.Arena.Identity.HubURL)
+	if err != nil {
+		return nil, err
+	}
+	token, err := secretFrom(cfg, "providers.huggingface.token_env", settings.TokenEnv, o)
+	if err != nil {
+		return nil, err
+	}
+	secrets := map[string]string{}
+	for _, name := range settings.Secrets {
+		if secrets[name], err = secretFrom(cfg, "providers.huggingface.secrets", name, o); err != nil {
+			return nil, err
+		}
+	}
+	if err := out.openCache(cfg, o); err != nil {
+		return nil, err
+	}
+	return hfjobs.New(hfjobs.Options{
+		URL: base, Namespace: settings.Namespace, RunsDataset: settings.RunsDataset, Token: token, Secrets: secrets,
+		Transport: out.transport(peopleConnections), UserAgent: userAgent(), Cache: out.cache, Now: o.Now,
+		Settle: time.Duration(settings.SettleSeconds) * time.Second,
+	}), nil
+}
+
+var runsDatasetPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}$`)
 
 // newLocal opens the provider that runs the pipeline on this machine. Its jobs
 // are supervised by this binary; see jobCmd.

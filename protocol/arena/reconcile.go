@@ -2,6 +2,7 @@ package arena
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/posttrainarena/arena/protocol"
@@ -41,6 +42,9 @@ func (s *Service) Watch(ctx context.Context) error {
 
 // reconcile looks into the live runs that were reserved at least grace ago.
 func (s *Service) reconcile(ctx context.Context, grace time.Duration) error {
+	if grace > 0 { // a start does not wait for what can wait
+		s.lookForLate(ctx)
+	}
 	live, _, err := s.Runs(ctx, protocol.RunFilter{Live: true}, protocol.Page{Limit: protocol.MaxPage})
 	if err != nil {
 		return err
@@ -59,6 +63,44 @@ func (s *Service) reconcile(ctx context.Context, grace time.Duration) error {
 	}
 	return nil
 }
+
+// lateJobs is how long after its launch a run that was given up is looked after: a
+// job of it that turns up so late is nobody's, and costs money.
+const lateJobs = 24 * time.Hour
+
+// lookForLate cancels jobs of runs that were given up because the provider listed
+// none. Providers on this machine know at once.
+func (s *Service) lookForLate(ctx context.Context) {
+	if s.JobURL == "" {
+		return
+	}
+	recent, _, err := s.Runs(ctx, protocol.RunFilter{}, protocol.Page{Limit: lateRuns})
+	if err != nil {
+		s.Logger.Error("could not look for late jobs", "error", err)
+		return
+	}
+	for _, run := range recent {
+		provider := s.Providers[run.Provider]
+		if run.JobID != "" || !run.State.Ended() || provider == nil || !s.far(run.Provider) || s.now().Sub(run.CreatedAt) > lateJobs {
+			continue
+		}
+		call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
+		found, err := provider.Find(call, run.ID)
+		for _, job := range found {
+			if !job.Status.Ended() {
+				err = errors.Join(err, provider.Cancel(call, job.ID))
+				s.Logger.Error("canceled a job that turned up after its run was given up", "run", run.ID, "job", job.ID)
+			}
+		}
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			s.Logger.Warn("could not look for late jobs of a run", "run", run.ID, "error", err)
+		}
+	}
+}
+
+// lateRuns is how many of the newest runs are looked after.
+const lateRuns = 20
 
 // settleUnconfirmed adopts the job of a run whose launch was never confirmed,
 // or releases its reservation when the provider proves that there is none.

@@ -8,12 +8,14 @@ import (
 
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/compose"
+	"github.com/posttrainarena/arena/protocol/jobs"
 )
 
-// far reports whether jobs of a provider run on machines that cannot be dialled,
-// so that their models need the relay.
+// far reports whether jobs of a provider run on machines that share nothing with the
+// arena and cannot be dialled, so that their models need the relay.
 func (s *Service) far(provider string) bool {
-	return s.JobURL != "" && provider != compose.ProviderSimulated && provider != compose.ProviderLocal
+	_, mirrors := s.Providers[provider].(jobs.Mirror)
+	return s.JobURL != "" && mirrors
 }
 
 // relaySecrets makes the secrets of a run that is about to get its job, by the

@@ -136,16 +136,7 @@ func (s *Service) ensureJob(ctx context.Context, by protocol.Actor, runID string
 // startJob asks the provider for the run's job and records the answer. An
 // answer that leaves the outcome open keeps the reservation.
 func (s *Service) startJob(ctx context.Context, by protocol.Actor, run protocol.Run, provider jobs.Provider) (protocol.Run, error) {
-	spec, err := s.spec(ctx, run)
-	if err != nil {
-		return run, err
-	}
-	if spec.Secrets, err = s.relaySecrets(ctx, by, run); err != nil {
-		return run, err
-	}
-	call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
-	defer cancel()
-	job, err := provider.Start(call, spec)
+	job, err := s.askForJob(ctx, by, run, provider)
 	switch {
 	case err == nil:
 		return s.recordJob(ctx, by, run, job)
@@ -157,10 +148,33 @@ func (s *Service) startJob(ctx context.Context, by protocol.Actor, run protocol.
 		}
 		s.events.wake()
 		return run, protocol.ErrRefused.Launch(protocol.LaunchedNo).Because(err)
+	case errors.Is(err, errNotAsked):
+		return run, err
 	default:
 		s.Logger.Warn("the provider left a launch open", "run", run.ID, "provider", provider.Name(), "error", err)
 		return run, protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown).After(5 * time.Second).Because(err)
 	}
+}
+
+// errNotAsked is a failure of the arena itself: no provider was asked for anything.
+var errNotAsked = errors.New("no job was asked for")
+
+// askForJob prepares a run's job and asks for it. Its errors are the provider's, or
+// errNotAsked.
+func (s *Service) askForJob(ctx context.Context, by protocol.Actor, run protocol.Run, provider jobs.Provider) (jobs.Job, error) {
+	spec, err := s.spec(ctx, run)
+	if err != nil {
+		if errors.Is(err, jobs.ErrRefused) || errors.Is(err, jobs.ErrUnreachable) {
+			return jobs.Job{}, err
+		}
+		return jobs.Job{}, errors.Join(errNotAsked, err)
+	}
+	if spec.Secrets, err = s.relaySecrets(ctx, by, run); err != nil {
+		return jobs.Job{}, errors.Join(errNotAsked, err)
+	}
+	call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
+	defer cancel()
+	return provider.Start(call, spec)
 }
 
 // adopt looks for a job that an earlier, unconfirmed launch left with the
@@ -177,7 +191,12 @@ func (s *Service) adopt(ctx context.Context, by protocol.Actor, run protocol.Run
 		return run, false, nil
 	}
 	if len(found) > 1 {
-		s.Logger.Error("the provider has several jobs for one run; adopting the first", "run", run.ID, "jobs", len(found))
+		s.Logger.Error("the provider has several jobs for one run; adopting the first and canceling the others", "run", run.ID, "jobs", len(found))
+		for _, other := range found[1:] {
+			if err := provider.Cancel(call, other.ID); err != nil {
+				s.Logger.Error("a second job of a run could not be canceled", "run", run.ID, "job", other.ID, "error", err)
+			}
+		}
 	}
 	run, err = s.recordJob(ctx, by, run, found[0])
 	return run, err == nil, err

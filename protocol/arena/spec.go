@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/compose"
@@ -38,7 +39,16 @@ func (s *Service) spec(ctx context.Context, run protocol.Run) (jobs.Spec, error)
 	for _, suite := range c.Suites {
 		sealed[suite.ID] = s.Sealed[suite.ID].Evaluated()
 	}
-	config, err := compose.RunConfig(s.Configs, c.ID, compose.Run{ID: run.ID, Collection: col.ID, Source: col.Source})
+	source, uploaded := col.Source, fs.FS(nil)
+	if mirror, ok := s.Providers[run.Provider].(jobs.Mirror); ok {
+		source, err = s.mirror(ctx, mirror, col)
+	} else {
+		uploaded, err = s.uploaded(ctx, col.Source)
+	}
+	if err != nil {
+		return jobs.Spec{}, fmt.Errorf("open the collection of %s: %w", run.ID, err)
+	}
+	config, err := compose.RunConfig(s.Configs, c.ID, compose.Run{ID: run.ID, Collection: col.ID, Source: source})
 	if err != nil {
 		return jobs.Spec{}, fmt.Errorf("render the pipeline config of %s: %w", run.ID, err)
 	}
@@ -46,16 +56,76 @@ func (s *Service) spec(ctx context.Context, run protocol.Run) (jobs.Spec, error)
 	if err != nil {
 		return jobs.Spec{}, fmt.Errorf("render the task lists of %s: %w", run.ID, err)
 	}
-	uploaded, err := s.uploaded(ctx, col.Source)
-	if err != nil {
-		return jobs.Spec{}, fmt.Errorf("open the collection of %s: %w", run.ID, err)
+	var boot compose.Bootstrap
+	if s.far(run.Provider) {
+		if boot, err = compose.JobBootstrap(s.Configs, c.ID, run.ID, s.JobURL); err != nil {
+			return jobs.Spec{}, err
+		}
 	}
 	return jobs.Spec{
+		Image: boot.Image, Command: boot.Command, Env: boot.Env,
 		Run: run.ID, Flavor: run.Flavor, Timeout: run.Timeout, Config: config, Files: lists, Collection: uploaded,
 		Simulation: jobs.Simulation{
 			Challenge: c, Revision: run.Revision, Source: snapshotSource(run), Train: train, Sealed: sealed,
 		},
 	}, nil
+}
+
+// mirror copies a collection to where a provider's jobs read it. Nothing was started
+// when it fails: what the collection's own place refuses ends the launch, everything
+// else is worth another try.
+func (s *Service) mirror(ctx context.Context, to jobs.Mirror, col protocol.Collection) (protocol.Source, error) {
+	ctx, cancel := context.WithTimeout(ctx, mirrorTime)
+	defer cancel()
+	files, paths, release, err := s.files(ctx, col.Source)
+	if err != nil {
+		kind := protocol.AsError(err).Kind
+		if kind == protocol.KindInvalid || kind == protocol.KindBadGateway {
+			return protocol.Source{}, fmt.Errorf("%w: %w", jobs.ErrRefused, err)
+		}
+		return protocol.Source{}, fmt.Errorf("%w: %w", jobs.ErrUnreachable, err)
+	}
+	defer release()
+	source, err := to.Mirror(ctx, col.ID, col.Source, paths, files)
+	if err != nil {
+		return source, fmt.Errorf("copy it for the job: %w", err)
+	}
+	return source, nil
+}
+
+// mirrorTime bounds how long a collection may take to be copied for a job.
+const mirrorTime = 10 * time.Minute
+
+// files opens a collection wherever it lives, with the paths of its regular files.
+func (s *Service) files(ctx context.Context, source protocol.Source) (fs.FS, []string, func(), error) {
+	var entries []protocol.TreeFile
+	var files fs.FS
+	release := func() {}
+	if source.RepoType == protocol.RepoBundle {
+		bundle, all, err := s.Bundle(ctx, source.Revision)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		files, entries = bundle, all
+	} else {
+		host := s.Hosts[source.RepoType]
+		if host == nil {
+			return nil, nil, nil, protocol.ErrUnavailable.Detailf("This arena cannot read collections of the kind %q.", source.RepoType)
+		}
+		snapshot, err := host.Open(ctx, source)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		files, entries = snapshot.Files, snapshot.Entries
+		release = func() { _ = snapshot.Release() }
+	}
+	var paths []string
+	for _, e := range entries {
+		if e.Kind == protocol.FileRegular {
+			paths = append(paths, e.Path)
+		}
+	}
+	return files, paths, release, nil
 }
 
 // uploaded opens a collection that nobody but the arena has; nil for one that a

@@ -1,8 +1,76 @@
 package compose
 
+import (
+	_ "embed" // the script that jobs execute
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/posttrainarena/arena/configs"
+)
+
 // The names under which a job finds the secrets that the arena made for its run:
 // the one that opens its tunnel, and the key by which its sandboxes call the model.
 const (
 	SecretRelayJob   = "ARENA_RELAY_SECRET"
 	SecretRelayModel = "ARENA_RELAY_KEY"
 )
+
+//go:embed bootstrap.sh
+var bootstrap string
+
+// Bootstrap is what a job on another machine executes, and what it is told. It
+// holds no secret, only their names.
+type Bootstrap struct {
+	Image   string            `json:"image"`
+	Command []string          `json:"command"`
+	Env     map[string]string `json:"env"`
+	Secrets []string          `json:"secrets" doc:"Names; the values are the job's alone"`
+}
+
+// JobBootstrap renders what the job of a run of a challenge executes on a provider
+// elsewhere. arenaURL is where the job reaches the arena: its relay, and the binary
+// for it. The provider adds where the run's files are. The same arguments always
+// give the same answer.
+func JobBootstrap(cfg configs.Config, challenge, run, arenaURL string) (Bootstrap, error) {
+	c, ok := cfg.Challenges[challenge]
+	if !ok {
+		return Bootstrap{}, fmt.Errorf("render the job of run %s: there is no challenge %q", run, challenge)
+	}
+	model := cfg.Models[c.Binding.Model]
+	serving, problems := layout(model, cfg.Methods[c.Binding.Method], cfg.Arena.Flavors)
+	if err := problems.Err(); err != nil {
+		return Bootstrap{}, fmt.Errorf("render the job of run %s: %w", run, err)
+	}
+	arenaURL = strings.TrimSuffix(arenaURL, "/")
+	provider := cfg.Arena.Providers.HuggingFace
+	secrets := append([]string{SecretRelayJob, SecretRelayModel}, provider.Secrets...)
+	slices.Sort(secrets)
+	return Bootstrap{
+		Image:   provider.Image,
+		Command: []string{"bash", "-c", bootstrap},
+		Env: map[string]string{
+			"ARENA_URL": arenaURL, "ARENA_RUN_ID": run, "ARENA_RELAY_URL": arenaURL + "/relay/" + run + "/v1",
+			"ARENA_PIPELINE_REPO": c.Pipeline.Repo, "ARENA_PIPELINE_REF": c.Pipeline.Ref,
+			"ARENA_MODEL": model.Model.ID, "ARENA_MODEL_REVISION": model.Model.Revision,
+			"ARENA_SERVING_GPUS": devices(serving.ServingGPUs), "ARENA_TRAINER_GPUS": devices(serving.TrainerGPUs),
+			"ARENA_TENSOR_PARALLEL": strconv.Itoa(serving.TensorParallel), "ARENA_CONTEXT": strconv.Itoa(max(serving.TrainContext, serving.EvalContext)),
+		},
+		Secrets: slices.Compact(secrets),
+	}, nil
+}
+
+// devices writes a list of GPUs out, as the driver reads it. The list was checked
+// with the layout.
+func devices(list string) string {
+	numbers, err := parseDevices(list)
+	if err != nil {
+		return ""
+	}
+	var words []string
+	for _, n := range numbers {
+		words = append(words, strconv.Itoa(n))
+	}
+	return strings.Join(words, ",")
+}
