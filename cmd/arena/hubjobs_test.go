@@ -226,6 +226,8 @@ func TestHubJobs(t *testing.T) {
 		t.Error("the job lacks secrets")
 	}
 
+	w.plan(run.RunID, job)
+
 	// The job's side of the tunnel, as the job runs it.
 	model := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer bridge-CANARY" {
@@ -281,6 +283,46 @@ func TestHubJobs(t *testing.T) {
 			if strings.Contains(text, secret) {
 				t.Errorf("%s hold a secret", what)
 			}
+		}
+	}
+}
+
+// plan reads with the command line what the job executes: what the hub was asked for,
+// without a secret and without a sealed task.
+func (w *jobTown) plan(run string, job *hubtest.Job) {
+	w.t.Helper()
+	cli := exec.Command("arena", "run", "plan", run)
+	cli.Env = append(os.Environ(), "ARENA_URL="+w.url, "ARENA_TOKEN="+personsToken)
+	out, err := cli.Output()
+	var plan api.RunPlan
+	if err != nil || json.Unmarshal(out, &plan) != nil || plan.Job == nil {
+		w.t.Fatalf("arena run plan: %v\n%s", err, out)
+	}
+	if plan.Job.Image != job.Spec.DockerImage || strings.Join(plan.Job.Command, "\n") != strings.Join(job.Spec.Command, "\n") || plan.Job.Env["ARENA_RELAY_URL"] != job.Spec.Environment["ARENA_RELAY_URL"] {
+		w.t.Errorf("the plan differs from what the hub was asked for:\n%s", out)
+	}
+	for _, name := range plan.Job.Secrets {
+		if value := job.Spec.Secrets[name]; value == "" || strings.Contains(string(out), value) {
+			w.t.Errorf("the plan names the secret %s, which the job lacks, or shows it", name)
+		}
+	}
+	if len(plan.Job.Secrets) != len(job.Spec.Secrets) || plan.TaskLists["task-lists/eval_dataset.txt"] != 32 || !strings.Contains(plan.Config, "[train_dataset]") {
+		w.t.Errorf("the plan is\n%s", out)
+	}
+	files, _, _ := w.hub.Dataset(runsDataset).At(job.Spec.Environment["ARENA_BUNDLE_REVISION"])
+	for _, f := range files {
+		if strings.HasSuffix(f.Path, "task-lists/eval_dataset.txt") {
+			for name := range strings.FieldsSeq(f.Text) {
+				if strings.Contains(string(out), name) {
+					w.t.Errorf("the plan names the sealed task %s", name)
+				}
+			}
+		}
+	}
+	w.want(403, "not-author", "GET", "/api/challenges/tb2-9b/runs/"+run+"/plan", readersToken, nil)
+	if bash, err := exec.LookPath("bash"); err == nil {
+		if out, err := exec.Command(bash, "-n", "-c", plan.Job.Command[2]).CombinedOutput(); err != nil {
+			w.t.Errorf("the script is no script: %v\n%s", err, out)
 		}
 	}
 }

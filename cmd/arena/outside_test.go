@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -94,13 +95,14 @@ func sampleFiles(t *testing.T, dir string) []hubtest.File {
 func newTown(t *testing.T, hub *hubtest.HuggingFace, settings string) *town {
 	t.Helper()
 	w := &town{t: t, hub: hub, git: hubtest.NewGitHub(t), data: filepath.Join(t.TempDir(), "data")}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	// Below the ports that the system itself gives out, so that no fake of another
+	// test takes it before the arena does, or while it is killed.
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 15_000+rand.N(15_000)))
+	for err != nil {
+		listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 15_000+rand.N(15_000)))
 	}
-	address := listener.Addr().String()
+	w.url = "http://" + listener.Addr().String()
 	_ = listener.Close()
-	w.url = "http://" + address
 
 	org := func(role string) []hubtest.Org { return []hubtest.Org{{Name: "benchflow", Role: role}} }
 	w.hub.Issue(personsToken, hubtest.Token{Account: hubtest.Account{Name: "ada", Orgs: org("write")}})
@@ -149,6 +151,9 @@ func (w *town) start() {
 		resp, err := http.Get(w.url + "/healthz")
 		if err == nil {
 			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				t.Fatalf("somebody else answers at %s: %s", w.url, resp.Status)
+			}
 			return
 		}
 		if n == 600 {

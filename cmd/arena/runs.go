@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
@@ -11,8 +14,9 @@ import (
 // runCmd asks whether a run may start, and with --execute starts it.
 type runCmd struct {
 	remote
-	Challenge string   `required:"" placeholder:"CHALLENGE" help:"The challenge to run on."`
-	ID        string   `name:"id" required:"" placeholder:"ENV" help:"The collection's id, env-…."`
+	Plan      []string `arg:"" optional:"" name:"plan RUN" help:"The word plan and a run's id: print what the job of that run executes, and start nothing."`
+	Challenge string   `placeholder:"CHALLENGE" help:"The challenge to run on; required, but for plan."`
+	ID        string   `name:"id" placeholder:"ENV" help:"The collection's id, env-…; required, but for plan."`
 	Execute   bool     `xor:"mode" help:"Start the run. It uses the challenge's compute and costs you nothing."`
 	DryRun    bool     `xor:"mode" help:"Only check, which is what happens without --execute too."`
 	File      string   `placeholder:"FILE" help:"JSON with request_id and optionally agent_id; - is standard input."`
@@ -20,8 +24,59 @@ type runCmd struct {
 	Wait      waitFlag `placeholder:"DURATION" help:"Wait until the run has ended, at most DURATION when it is given (--wait=2h)."`
 }
 
-// Run checks or starts.
+// Validate refuses what is neither a run nor a plan.
+func (cmd *runCmd) Validate() error {
+	switch {
+	case len(cmd.Plan) == 0:
+		return missingFlags(cmd.Challenge, cmd.ID)
+	case len(cmd.Plan) != 2 || cmd.Plan[0] != "plan":
+		return fmt.Errorf("unexpected argument %s", cmd.Plan[0])
+	case cmd.ID != "" || cmd.Execute || cmd.DryRun || cmd.File != "" || cmd.RequestID != "" || cmd.Wait.set:
+		return errors.New("plan takes a run's id and perhaps --challenge, and nothing else")
+	}
+	return nil
+}
+
+// missingFlags says in the parser's words what a run needs.
+func missingFlags(challenge, id string) error {
+	var missing []string
+	if challenge == "" {
+		missing = append(missing, "--challenge=CHALLENGE")
+	}
+	if id == "" {
+		missing = append(missing, "--id=ENV")
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return errors.New("missing flags: " + strings.Join(missing, ", "))
+}
+
+// plan prints what the job of a run executes.
+func (cmd *runCmd) plan(ctx context.Context, env *environ, run string) error {
+	c, err := env.signed()
+	if err != nil {
+		return err
+	}
+	challenge, err := runFlags{RunID: run, Challenge: cmd.Challenge}.challenge(ctx, c)
+	if err != nil {
+		return err
+	}
+	a, err := c.RunPlan(ctx, challenge, run)
+	if err != nil {
+		return err
+	}
+	if a.Value.Job == nil {
+		env.say("Runs on %s have no job on another machine; the pipeline's config is all of it.", a.Value.Provider)
+	}
+	return env.answer(a.Raw)
+}
+
+// Run checks or starts, or prints a plan.
 func (cmd *runCmd) Run(ctx context.Context, env *environ) error {
+	if len(cmd.Plan) == 2 {
+		return cmd.plan(ctx, env, cmd.Plan[1])
+	}
 	req, err := cmd.request(env)
 	if err != nil {
 		return err

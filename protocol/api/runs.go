@@ -95,6 +95,25 @@ type Run struct {
 	Existing            bool                     `json:"existing,omitempty" doc:"The request_id was used before; this is its run"`
 }
 
+// RunPlan is what the job of a run executes. It holds no secret and no sealed task.
+type RunPlan struct {
+	RunID     string         `json:"run_id"`
+	Provider  string         `json:"provider"`
+	Flavor    string         `json:"flavor"`
+	Timeout   int64          `json:"timeout_seconds"`
+	Config    string         `json:"config" doc:"The pipeline's config, TOML; before a provider's copy of the collection takes the place of its source"`
+	TaskLists map[string]int `json:"task_lists" doc:"How many tasks each list beside the config names"`
+	Job       *RunPlanJob    `json:"job" doc:"What runs on another machine; null where the pipeline's command is started directly, or nothing is"`
+}
+
+// RunPlanJob is the job of a run on another machine.
+type RunPlanJob struct {
+	Image   string            `json:"image"`
+	Command []string          `json:"command"`
+	Env     map[string]string `json:"env"`
+	Secrets []string          `json:"secrets" doc:"Names; the values are the job's alone"`
+}
+
 // Relay is the tunnel between a run's job and the arena, and what went through.
 type Relay struct {
 	State          protocol.RelayState `json:"state" enum:"never,connected,reconnecting,lost,closed"`

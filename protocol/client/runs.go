@@ -33,6 +33,12 @@ func (c *Client) GetRun(ctx context.Context, challenge, run string) (Answer[api.
 	return ask[api.Run](ctx, c, "getRun", nil, nil, challenge, run)
 }
 
+// RunPlan reads what the job of a run executes. It is for the collection's author and
+// editors.
+func (c *Client) RunPlan(ctx context.Context, challenge, run string) (Answer[api.RunPlan], error) {
+	return ask[api.RunPlan](ctx, c, "runPlan", nil, nil, challenge, run)
+}
+
 // Cancel asks the provider to stop a run. Asking again is harmless.
 func (c *Client) Cancel(ctx context.Context, challenge, run string) (Answer[api.Run], error) {
 	return ask[api.Run](ctx, c, "cancel", nil, nil, challenge, run)

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
@@ -96,6 +97,21 @@ func (s *Server) getRun(c *call) error {
 		out.Result = &r
 	case !errors.Is(err, protocol.ErrNoResult):
 		return err
+	}
+	return c.answer(http.StatusOK, out)
+}
+
+func (s *Server) runPlan(c *call) error {
+	p, err := s.Service.Plan(c.ctx(), c.who, c.param("id"), c.param("run"))
+	if err != nil {
+		return err
+	}
+	out := api.RunPlan{
+		RunID: p.Run.ID, Provider: p.Run.Provider, Flavor: p.Run.Flavor, Timeout: int64(p.Run.Timeout / time.Second),
+		Config: string(p.Config), TaskLists: p.TaskLists,
+	}
+	if p.Job != nil {
+		out.Job = &api.RunPlanJob{Image: p.Job.Image, Command: p.Job.Command, Env: p.Job.Env, Secrets: p.Job.Secrets}
 	}
 	return c.answer(http.StatusOK, out)
 }

@@ -173,6 +173,7 @@ func (s *Server) handlers() map[string]handler {
 		"listRuns":         s.listRuns,
 		"getRun":           s.getRun,
 		"cancel":           s.cancel,
+		"runPlan":          s.runPlan,
 		"readLog":          s.readLog,
 		"listAttempts":     s.listAttempts,
 		"getAttempt":       s.getAttempt,
