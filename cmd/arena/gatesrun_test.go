@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/posttrainarena/arena/gates/controls"
 	"github.com/posttrainarena/arena/gates/dynamic"
 	"github.com/posttrainarena/arena/protocol/engine"
@@ -114,19 +116,11 @@ func leftovers(t *testing.T, e *engine.Engine, label string) []string {
 	return all
 }
 
-// namedBase is the base image under a name, as base images are: an engine that
-// removes an image takes the nameless ones below it along.
-func namedBase(t *testing.T, e *engine.Engine) string {
-	t.Helper()
-	name := fmt.Sprintf("arena-gates-test-%d:base", os.Getpid())
-	files, err := engine.Tar(engine.File{Name: "Dockerfile", Data: []byte("FROM " + enginetest.Busybox(t, e) + "\n")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := e.Build(t.Context(), engine.BuildSpec{Context: files, Tag: name, Labels: enginetest.Labels(t), NoNetwork: true}); err != nil {
-		t.Fatal(err)
-	}
-	return name
+// TestScriptsWithContainers tells the stories that need a container engine. BASE is
+// an image to build on.
+func TestScriptsWithContainers(t *testing.T) {
+	e := enginetest.Open(t)
+	testscript.Run(t, scripts("testdata/containers", map[string]string{"BASE": enginetest.Busybox(t, e), "DOCKER_HOST": os.Getenv("DOCKER_HOST")}))
 }
 
 // TestControlsOfOwnTasks runs tasks with known truth in real containers. The run
@@ -134,7 +128,7 @@ func namedBase(t *testing.T, e *engine.Engine) string {
 // labelled, what was finished is not run again, and nothing is left.
 func TestControlsOfOwnTasks(t *testing.T) {
 	e := enginetest.Open(t)
-	base := namedBase(t, e)
+	base := enginetest.Busybox(t, e)
 	dir, jobs := t.TempDir(), filepath.Join(t.TempDir(), "jobs")
 	all := ownTasks()
 	writeTasks(t, dir, base, all)

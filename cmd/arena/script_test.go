@@ -56,9 +56,17 @@ func (l leaks) Run() int { return leaktest.Run(l.m) }
 // Each starts with no token and an empty home directory. CANARY is a token, SAMPLE
 // the sample collection.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+	testscript.Run(t, scripts("testdata/script", nil))
+}
+
+// scripts are the scripts of a directory, with further variables.
+func scripts(dir string, vars map[string]string) testscript.Params {
+	return testscript.Params{
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
+			for name, value := range vars {
+				e.Setenv(name, value)
+			}
 			e.Setenv("HOME", e.WorkDir+"/home")
 			e.Setenv("CANARY", canary)
 			sample, err := filepath.Abs("../../fixture/collections/sample")
@@ -86,7 +94,7 @@ func TestScripts(t *testing.T) {
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-	})
+	}
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

@@ -14,5 +14,12 @@
 // Harnesses differ in what they do before they grade. Most attacks are tried under a guarded one, which is what the
 // arena's own runner does: /logs/verifier is made anew by root, the verifier's files are copied in afterwards, and what
 // the agent started is of no use without a folder that it can write to. What gets through there gets through anywhere.
-// Two attacks are tried under a harness that leaves out one of these, see [Guard]: a verifier should not depend on them.
+// Three attacks are tried under a harness that leaves out one of these, see [Guard]: a verifier should not depend on
+// them. None is tried under one that leaves out both, because no verifier can resist that.
+//
+// # What is not tried
+//
+// That the work itself is the attack: a verifier that runs the agent's program as root gives it root. Most do, so saying
+// it of each would say nothing; the static gates name the files. Files that the reference solution mentions are taken
+// for the work and left alone.
 package adversary

@@ -10,6 +10,10 @@
 // can go wrong are told apart: the image does not build (the task's fault, and the same for every trial), the engine or
 // this machine fails (nobody's; the trial stays open and is run again), and the task fails.
 //
+// When it is asked to, it also tries to cheat each verifier, with the attacks and mutants of package adversary. Their
+// trials are beside those of the gates, in a directory that no plan names, with a report of their own: the verdicts on
+// tasks come from the controls alone.
+//
 // Containers and images carry a label of the run. They are removed when it ends, and what an earlier, killed run on the
 // same directory left is removed when it begins.
 package controls
