@@ -37,7 +37,7 @@ const (
 	decide = "r=0; if [ \"$(cat /app/answer 2>/dev/null)\" = 42 ]; then r=1; fi\n"
 	reward = "/logs/verifier/reward.txt"
 	give   = "echo $r > " + reward + "\n"
-	grades = "test \"$(cat /app/answer)\" = 42\n" // as a program of its own
+	byHand = "test \"$(cat /app/answer)\" = 42\n" // as a program of its own
 )
 
 // plain puts a file into an image in one step.
@@ -52,7 +52,7 @@ func badVerifiers() map[string]verifierCase {
 	// Its shell runs the base image's own tools without PATH. What it has to look
 	// for is something else.
 	runner, run := plain("/usr/bin/node", "#!/bin/sh\nexec sh \"$@\"", "755"), "r=0; node /verifier/check.sh && r=1\n"
-	own := map[string]string{"check.sh": grades}
+	own := map[string]string{"check.sh": byHand}
 	return map[string]verifierCase{
 		// The reward that is there already.
 		"only-if-absent":     {test: decide + "[ -e " + reward + " ] || " + give, caught: []string{advance, links}},
@@ -70,9 +70,9 @@ func badVerifiers() map[string]verifierCase {
 		"opens-afterwards":   {test: decide + give + "chmod -R 777 /logs\n", caught: []string{late}},
 		"remakes-open":       {test: decide + "rm -rf /logs/verifier; umask 0; mkdir -p /logs/verifier\n" + give, caught: []string{late}},
 		"always":             {test: "echo 1 > " + reward + "\n", caught: []string{adversary.Idle}},
-		"status-of-pipe":     {test: "r=0; sh /verifier/check.sh 2>&1 | cat; [ $? = 0 ] && r=1\n" + give, files: map[string]string{"check.sh": grades}, caught: []string{adversary.Idle}},
+		"status-of-pipe":     {test: "r=0; sh /verifier/check.sh 2>&1 | cat; [ $? = 0 ] && r=1\n" + give, files: map[string]string{"check.sh": byHand}, caught: []string{adversary.Idle}},
 		"missing-is-right":   {test: "r=0; if [ ! -e /app/answer ] || [ \"$(cat /app/answer)\" = 42 ]; then r=1; fi\n" + give, caught: []string{adversary.Idle}},
-		"trap-one":           {test: "trap 'echo 1 > " + reward + "' EXIT\n" + grades, caught: []string{adversary.Idle}},
+		"trap-one":           {test: "trap 'echo 1 > " + reward + "' EXIT\n" + byHand, caught: []string{adversary.Idle}},
 		"exists":             {test: "r=0; [ -e /app/answer ] && r=1\n" + give, caught: []string{"mutant"}},
 		"not-empty":          {test: "r=0; [ -s /app/answer ] && r=1\n" + give, caught: []string{"mutant"}},
 		"begins-with":        {test: "r=0; grep -q 4 /app/answer && r=1\n" + give, caught: []string{"mutant"}},
@@ -80,13 +80,13 @@ func badVerifiers() map[string]verifierCase {
 		"path-of-image":      {docker: runner + "RUN mkdir /app/bin\nENV PATH=/app/bin:$PATH\n", test: run + give, files: own, caught: []string{shim}},
 		"path-here":          {docker: runner, test: "cd /app; PATH=.:$PATH\n" + run + give, files: own, caught: []string{shim}},
 		"path-of-tools":      {docker: runner + "RUN mkdir /app/tools\n", test: "PATH=/app/tools:$PATH\n" + run + give, files: own, caught: []string{shim}},
-		"own-interpreter":    {docker: "RUN mkdir -p /app/.venv/bin && ln -s /bin/sh /app/.venv/bin/python\n", test: "r=0; /app/.venv/bin/python /verifier/check.sh && r=1\n" + give, files: map[string]string{"check.sh": grades}, caught: []string{shim}},
-		"helper-in-image":    {docker: plain("/app/check", "#!/bin/sh\n"+grades, "755"), test: "r=0; sh /app/check && r=1\n" + give, caught: []string{edited}},
-		"tests-in-image":     {docker: plain("/app/tests/run.sh", grades, "644"), test: "r=0; sh /app/tests/run.sh && r=1\n" + give, caught: []string{edited}},
-		"tests-copied":       {docker: plain("/app/tests/run.sh", grades, "644"), test: "r=0; cp -r /app/tests /verifier/copy; sh /verifier/copy/run.sh && r=1\n" + give, caught: []string{edited}},
+		"own-interpreter":    {docker: "RUN mkdir -p /app/.venv/bin && ln -s /bin/sh /app/.venv/bin/python\n", test: "r=0; /app/.venv/bin/python /verifier/check.sh && r=1\n" + give, files: map[string]string{"check.sh": byHand}, caught: []string{shim}},
+		"helper-in-image":    {docker: plain("/app/check", "#!/bin/sh\n"+byHand, "755"), test: "r=0; sh /app/check && r=1\n" + give, caught: []string{edited}},
+		"tests-in-image":     {docker: plain("/app/tests/run.sh", byHand, "644"), test: "r=0; sh /app/tests/run.sh && r=1\n" + give, caught: []string{edited}},
+		"tests-copied":       {docker: plain("/app/tests/run.sh", byHand, "644"), test: "r=0; cp -r /app/tests /verifier/copy; sh /verifier/copy/run.sh && r=1\n" + give, caught: []string{edited}},
 		"expected-in-image":  {docker: plain("/app/expected.txt", "42", "644"), test: "r=0; [ -e /app/answer ] && [ \"$(cat /app/expected.txt)\" = \"$(cat /app/answer)\" ] && r=1\n" + give, caught: []string{edited}},
 		"settings-sourced":   {docker: plain("/app/settings.sh", "want=42", "644"), test: ". /app/settings.sh\nr=0; [ \"$(cat /app/answer)\" = \"$want\" ] && r=1\n" + give, caught: []string{edited}},
-		"open-grader":        {docker: plain("/opt/grader/check", grades, "777"), test: "r=0; sh /opt/grader/check && r=1\n" + give, caught: []string{edited}},
+		"open-grader":        {docker: plain("/opt/grader/check", byHand, "777"), test: "r=0; sh /opt/grader/check && r=1\n" + give, caught: []string{edited}},
 		"score-kept-by-work": {test: decide + "[ -e /app/score ] || echo $r > /app/score\ncp /app/score " + reward + "\n", caught: []string{planted}},
 		"score-in-tmp":       {test: decide + "[ -s /tmp/result.txt ] || echo $r > /tmp/result.txt\ncat /tmp/result.txt > " + reward + "\n", caught: []string{planted}},
 	}
@@ -99,11 +99,10 @@ func soundVerifiers() map[string]verifierCase {
 		"plain":          {test: decide + give},
 		"json":           {test: decide + "echo \"{\\\"reward\\\": $r}\" > /logs/verifier/reward.json\n"},
 		"both":           {test: decide + give + "echo \"{\\\"reward\\\": $r}\" > /logs/verifier/reward.json\n"},
-		"clears-first":   {test: clear + decide + give},
-		"trap-zero":      {test: clear + "r=0; trap 'echo $r > " + reward + "' EXIT\nset -e\n" + grades + "r=1\n"},
+		"trap-zero":      {test: clear + "r=0; trap 'echo $r > " + reward + "' EXIT\nset -e\n" + byHand + "r=1\n"},
 		"two-parts":      {solve: "echo 42 > /app/answer\necho 7 > /app/second\n", test: "r=0; a=$(cat /app/answer); b=$(cat /app/second)\n[ \"$a\" = 42 ] && r=0.5; [ \"$a $b\" = '42 7' ] && r=1\n" + give},
-		"own-checks":     {test: "r=0; sh /verifier/check.sh && r=1\n" + give, files: map[string]string{"check.sh": grades}},
-		"guarded-grader": {docker: plain("/opt/grader/check", grades, "755"), test: "r=0; sh /opt/grader/check && r=1\n" + give},
+		"own-checks":     {test: "r=0; sh /verifier/check.sh && r=1\n" + give, files: map[string]string{"check.sh": byHand}},
+		"guarded-grader": {docker: plain("/opt/grader/check", byHand, "755"), test: "r=0; sh /opt/grader/check && r=1\n" + give},
 		"pinned-path":    {docker: "RUN mkdir /app/bin\nENV PATH=/app/bin:$PATH\n", test: "PATH=/usr/sbin:/usr/bin:/sbin:/bin\n" + decide + give},
 		"temporary":      {test: "d=$(mktemp -d); cp /app/answer $d/a 2>/dev/null; r=0; grep -qx 42 $d/a && r=1\n" + give},
 		"runs-unprivileged": {
@@ -241,7 +240,7 @@ func mustBeCaught(t *testing.T, e *engine.Engine, base string, cases map[string]
 	}
 	for key, group := range groups {
 		t.Run(key, func(t *testing.T) {
-			for name, one := range adversaries(t, e, base, group, 4, strings.Split(key, "+")...) {
+			for name, one := range adversaries(t, e, base, group, 2, strings.Split(key, "+")...) {
 				want := slices.Sorted(slices.Values(group[name].caught))
 				if got := through(one); !slices.Equal(got, want) {
 					t.Errorf("%s: %q got through; want %q: %s", name, got, want, one.Says)
@@ -285,7 +284,7 @@ func TestAdversaries(t *testing.T) {
 		t.Fatalf("%d bad and %d sound verifiers", n, m)
 	}
 	t.Run("bad", func(t *testing.T) { mustBeCaught(t, e, base, badVerifiers()) })
-	t.Run("sound", func(t *testing.T) { mustBeClean(t, e, base, soundVerifiers(), 2) })
+	t.Run("sound", func(t *testing.T) { mustBeClean(t, e, base, soundVerifiers(), 1) })
 }
 
 // TestPythonAdversaries does the same to verifiers in Python.
