@@ -273,8 +273,53 @@ func facts() []fact {
 		{"A15", "an OAuth token asks whoami too", func(w *world) {
 			w.want(w.get(w.hub.URL+"/api/whoami-v2", w.as(w.signedIn("openid profile read-memberships"))...), 200, `"name":"ada"`, `"roleInOrg":"admin"`)
 		}},
+		{"A16", "a device waits until its person has typed a code", func(w *world) {
+			w.sign("openid")
+			form := func(path string, v url.Values) answer {
+				v.Set("client_id", "app")
+				return w.do("POST", w.hub.URL+path, v.Encode(), "Content-Type", "application/x-www-form-urlencoded", "Authorization", "Basic YXBwOnMzY3JldA==")
+			}
+			a := form("/oauth/device", url.Values{"scope": {"openid profile"}})
+			var got map[string]any
+			if w.want(a, 200, `"verification_uri"`, `"expires_in":900`); json.Unmarshal([]byte(a.body), &got) != nil || got["interval"] != nil {
+				w.Fatal(a.body)
+			}
+			poll := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {fmt.Sprint(got["device_code"])}}
+			w.want(form("/oauth/token", poll), 400, "authorization_pending")
+			w.hub.Approve(fmt.Sprint(got["user_code"]))
+			w.want(form("/oauth/token", poll), 200, `"access_token":"hf_oauth_`)
+			w.want(form("/oauth/token", poll), 400, "invalid_grant")
+		}},
+		{"A17", "a client id may be the address of a document of the application's own", func(w *world) {
+			w.sign("openid")
+			w.git.Handle("GET /app.json", func(rw http.ResponseWriter, _ *http.Request) {
+				fmt.Fprintf(rw, `{"client_id":%q,"redirect_uris":["http://arena.test/auth/callback"]}`, w.git.URL+"/app.json")
+			})
+			w.hub.App.ID = w.git.URL + "/app.json"
+			ask := w.hub.URL + "/oauth/authorize?response_type=code&state=s&code_challenge=c&code_challenge_method=S256&client_id=" + url.QueryEscape(w.hub.App.ID) + "&redirect_uri="
+			w.want(w.get(ask+url.QueryEscape("http://arena.test/auth/callback")), 303, "Location: code=")
+			w.want(w.get(ask+url.QueryEscape("http://evil.example/")), 400)
+		}},
 		{"D1", "a revision's commit, and whether the dataset is open", func(w *world) {
 			w.want(w.get(w.dataset("ada/tasks/revision/main")), 200, `"sha":"`+w.sha["ada/tasks"], `"private":false`, `"gated":false`, `"rfilename":"README.md"`)
+		}},
+		{"D2", "a commit is one of this repository; its beginning is enough by git's habit", func(w *world) {
+			w.want(w.get(w.dataset("ada/tasks/revision/"+w.sha["ada/tasks"])), 200, `"sha":"`+w.sha["ada/tasks"])
+			w.want(w.get(w.dataset("ada/tasks/revision/"+w.sha["ada/gated"])), 404, "X-Error-Code: RevisionNotFound")
+			w.want(w.get(w.dataset("ada/tasks/revision/"+w.sha["ada/tasks"][:8])), 200, `"sha":"`+w.sha["ada/tasks"])
+		}},
+		{"D4", "refs, commits, the size of a folder, rows of single files", func(w *world) {
+			w.want(w.get(w.dataset("ada/tasks/refs")), 200, `"name":"main"`, `"targetCommit":"`+w.sha["ada/tasks"])
+			if a := w.get(w.dataset("ada/tasks/refs")); strings.Contains(a.body, "refs/pr/1") {
+				w.Error(a.body)
+			}
+			w.want(w.get(w.dataset("ada/tasks/refs")+"?include_prs=1"), 200, "refs/pr/1")
+			w.want(w.get(w.dataset("ada/tasks/commits/main")), 200, `"id":"`+w.sha["ada/tasks"], "X-Total-Count: 1")
+			w.want(w.get(w.dataset("ada/tasks/treesize/main/envs/a")), 200, `"path":"envs/a","size":2`)
+			a := w.do("POST", w.dataset("ada/tasks/paths-info/main"), `{"paths":["README.md","none"],"expand":false}`, "Content-Type", "application/json")
+			if w.want(a, 200, `"path":"README.md"`); strings.Contains(a.body, "none") {
+				w.Error(a.body)
+			}
 		}},
 		{"D3", "everybody sees the list of a gated dataset", func(w *world) {
 			w.want(w.get(w.dataset("ada/gated/revision/main")), 200, `"gated":"manual"`)
@@ -313,6 +358,25 @@ func facts() []fact {
 			if a := w.get(a.Header.Get("Location")); strings.Contains(a.Header.Get("Etag"), f.SHA256()) || a.Header.Get("X-Repo-Commit") != "" {
 				w.Errorf("the content network says %v", a.Header)
 			}
+		}},
+		{"D11", "a Xet file says where its parts are to who asks for that", func(w *world) {
+			f := hubtest.File{Text: "larger", Xet: true}
+			w.want(w.get(w.hub.URL+"/datasets/ada/tasks/resolve/main/xet.bin", "Accept", "application/vnd.xet-fileinfo+json"), 200, `"hash":"`+f.SHA256(), `"size":6`)
+		}},
+		{"D13", "parts of a file, and none beyond its end", func(w *world) {
+			plain := w.hub.URL + "/api/resolve-cache/datasets/ada/tasks/" + w.sha["ada/tasks"] + "/README.md"
+			if a := w.get(plain, "Range", "bytes=5-"); a.StatusCode != 206 || a.body != "me\n" {
+				w.Errorf("%d %q", a.StatusCode, a.body)
+			}
+			w.want(w.get(plain, "Range", "bytes=99-"), 416, "Content-Range: bytes */8")
+			away := w.get(w.hub.URL + "/datasets/ada/tasks/resolve/main/lfs.bin").Header.Get("Location")
+			w.want(w.get(away, "Range", "bytes=0-1"), 206, "la")
+		}},
+		{"D24", "a private dataset is read with a grant for it", func(w *world) {
+			w.hub.Issue("hf_granted", hubtest.Token{Kind: "fineGrained", Grants: "ada/private"})
+			w.hub.Issue("hf_else", hubtest.Token{Kind: "fineGrained", Grants: "ada/other"})
+			w.want(w.get(w.dataset("ada/private/revision/main"), w.as("hf_granted")...), 200, `"private":true`)
+			w.want(w.get(w.dataset("ada/private/revision/main"), w.as("hf_else")...), 404, "X-Error-Code: RepoNotFound")
 		}},
 		{"D14a", "without a token a missing or private dataset is 401", func(w *world) {
 			for _, name := range []string{"ada/none", "ada/private"} {
@@ -483,6 +547,16 @@ func facts() []fact {
 			w.git.Truncate = true
 			w.want(w.get(w.git.URL+"/repos/ada/tasks/git/trees/main?recursive=1"), 200, `"truncated":true`)
 		}},
+		{"G8", "a blob as bytes, or as base64 in lines", func(w *world) {
+			f := hubtest.File{Text: "read me\n"}
+			blob := w.git.URL + "/repos/ada/tasks/git/blobs/" + f.Blob()
+			w.want(w.get(blob, "Accept", "application/vnd.github.raw"), 200, "read me\n")
+			w.want(w.get(blob), 200, `"content":"cmVhZCBtZQo=\n"`, `"encoding":"base64"`, `"size":8`, "X-Ratelimit-Remaining: 58")
+			w.want(w.get(w.git.URL+"/repos/ada/tasks/git/blobs/"+strings.Repeat("0", 40)), 404)
+		}},
+		{"G9", "whether a repository is private", func(w *world) {
+			w.want(w.get(w.git.URL+"/repos/ada/tasks"), 200, `"private":false`, `"visibility":"public"`, `"default_branch":"main"`)
+		}},
 		{"G10", "a renamed repository is 301", func(w *world) {
 			w.git.Rename("ada/tasks", "ada/new")
 			a := w.get(w.git.URL+"/repos/ada/tasks/commits/main", "Accept", sha)
@@ -542,6 +616,10 @@ func facts() []fact {
 		{"G19e", "an empty repository", func(w *world) {
 			w.git.Repository("ada/empty")
 			w.want(w.get(w.git.URL+"/repos/ada/empty/commits/main", "Accept", sha), 409, "Git Repository is empty.")
+		}},
+		{"G19g", "a repository that was taken down", func(w *world) {
+			w.git.Repository("ada/tasks").TakenDown = "dmca"
+			w.want(w.get(w.git.URL+"/repos/ada/tasks/commits/main", "Accept", sha), 451, `"block":{`, `"reason":"dmca"`)
 		}},
 		{"G19f", "an unknown revision", func(w *world) {
 			w.want(w.get(w.git.URL+"/repos/ada/tasks/commits/x", "Accept", sha), 422, "No commit found for SHA: x")

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"path"
@@ -15,8 +16,8 @@ import (
 )
 
 // GitHub is a fake of GitHub as three servers: the API, the tarballs, the raw
-// files. It keeps G1 G2 G3 G4 G5 G6 G10 G11 G13 G14 G16 G17 G18 G19a G19d G19e
-// G19f.
+// files. It keeps G1 G2 G3 G4 G5 G6 G8 G9 G10 G11 G13 G14 G16 G17 G18 G19a G19d
+// G19e G19f G19g.
 type GitHub struct {
 	*Server          // the API
 	Archives *Server // tarballs
@@ -50,6 +51,8 @@ func NewGitHub(t testing.TB) *GitHub {
 	g.Raw = newServer(t, g.foreign)
 	g.Handle("GET /repos/{owner}/{repo}/commits/{ref}", g.commit)
 	g.Handle("GET /repos/{owner}/{repo}/git/trees/{ref}", g.tree)
+	g.Handle("GET /repos/{owner}/{repo}/git/blobs/{sha}", g.blob)
+	g.Handle("GET /repos/{owner}/{repo}", g.about)
 	g.Handle("GET /repositories/{owner}/{repo}/commits/{ref}", g.commit)
 	g.Handle("GET /repositories/{owner}/{repo}/git/trees/{ref}", g.tree)
 	g.Handle("GET /rate_limit", func(w http.ResponseWriter, _ *http.Request) {
@@ -157,7 +160,48 @@ func (g *GitHub) repository(w http.ResponseWriter, r *http.Request) *Repository 
 		gitError(w, http.StatusNotFound, "Not Found", "rest")
 		return nil
 	}
+	if repo.TakenDown != "" {
+		writeJSON(w, http.StatusUnavailableForLegalReasons, map[string]any{
+			"message": "Repository access blocked", "block": map[string]string{"reason": repo.TakenDown, "created_at": "2026-01-01T00:00:00Z"},
+		})
+		return nil
+	}
 	return repo
+}
+
+// blob answers G8: bytes, or JSON with base64 in lines.
+func (g *GitHub) blob(w http.ResponseWriter, r *http.Request) {
+	repo := g.repository(w, r)
+	if repo == nil {
+		return
+	}
+	f, ok := repo.blob(r.PathValue("sha"))
+	if !ok {
+		gitError(w, http.StatusNotFound, "Not Found", "git/blobs#get-a-blob")
+		return
+	}
+	if r.Header.Get("Accept") == "application/vnd.github.raw" {
+		w.Header().Set("Content-Type", "application/vnd.github.raw; charset=utf-8")
+		_, _ = w.Write([]byte(f.object()))
+		return
+	}
+	text := base64.StdEncoding.EncodeToString([]byte(f.object()))
+	lines := ""
+	for len(text) > 60 {
+		lines, text = lines+text[:60]+"\n", text[60:]
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"sha": f.Blob(), "node_id": "B_fake", "size": len(f.object()), "url": g.URL, "content": lines + text + "\n", "encoding": "base64"})
+}
+
+// about answers G9.
+func (g *GitHub) about(w http.ResponseWriter, r *http.Request) {
+	repo := g.repository(w, r)
+	if repo == nil {
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{
+		"full_name": repo.Name, "private": repo.Private, "visibility": "public", "archived": false, "disabled": repo.Disabled, "default_branch": "main", "size": 1,
+	})
 }
 
 // commit answers G2.
@@ -294,7 +338,7 @@ func (g *GitHub) rawFile(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	repo := g.repositories[r.PathValue("owner")+"/"+r.PathValue("repo")]
 	g.mu.Unlock()
-	if repo != nil && !repo.Private {
+	if repo != nil && !repo.Private && repo.TakenDown == "" {
 		if f, _, ok := repo.file(r.PathValue("ref"), r.PathValue("path")); ok {
 			w.Header().Set("ETag", `"not-the-blob-id"`)
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")

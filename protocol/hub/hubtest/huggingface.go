@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,8 +19,8 @@ import (
 
 // HuggingFace is a fake of the hub: identity, sign-in, datasets, with a content
 // network on another origin. It keeps H1 H2 H3 H5 H6 H8 H9 H11, A1 A2 A3 A6 A9a
-// A9b A10 A11 A12 A13 A14 A15, D1 D3 D5 D6 D7 D9 D10 D14a D14b D14c D15a D15b
-// D15c D16 D17 D19 D20 D21 D22 D24.
+// A9b A10 A11 A12 A13 A14 A15 A16 A17, D1 D2 D3 D4 D5 D6 D7 D9 D10 D11 D13 D14a
+// D14b D14c D15a D15b D15c D16 D17 D19 D20 D21 D22 D24.
 type HuggingFace struct {
 	*Server
 	CDN *Server // where the content of LFS and Xet files is; takes no hub token
@@ -41,6 +43,7 @@ type HuggingFace struct {
 	used     map[string]int // requests by bucket
 	codes    map[string]grant
 	objects  map[string]string // content of LFS objects that were uploaded, by SHA-256
+	devices  map[string]device
 	tickets  map[string]string // content of signed URLs, by ticket
 	n        int
 }
@@ -78,7 +81,7 @@ type Token struct {
 func NewHuggingFace(t testing.TB) *HuggingFace {
 	h := &HuggingFace{
 		Page: 1000, datasets: map[string]*Repository{}, renamed: map[string]string{}, tokens: map[string]*Token{}, used: map[string]int{},
-		codes: map[string]grant{}, tickets: map[string]string{}, objects: map[string]string{}, Quota: map[string]int{},
+		codes: map[string]grant{}, devices: map[string]device{}, tickets: map[string]string{}, objects: map[string]string{}, Quota: map[string]int{},
 	}
 	h.Server = newServer(t, h.admit)
 	h.CDN = newServer(t, nil)
@@ -87,6 +90,10 @@ func NewHuggingFace(t testing.TB) *HuggingFace {
 	h.Handle("GET /api/datasets/{ns}/{repo}/revision/{rev}", h.info)
 	h.Handle("GET /api/datasets/{ns}/{repo}/tree/{rev}", h.tree)
 	h.Handle("GET /api/datasets/{ns}/{repo}/tree/{rev}/{path...}", h.tree)
+	h.Handle("GET /api/datasets/{ns}/{repo}/refs", h.refs)
+	h.Handle("GET /api/datasets/{ns}/{repo}/commits/{rev}", h.commits)
+	h.Handle("GET /api/datasets/{ns}/{repo}/treesize/{rev}/{path...}", h.treeSize)
+	h.Handle("POST /api/datasets/{ns}/{repo}/paths-info/{rev}", h.pathsInfo)
 	h.Handle("GET /datasets/{ns}/{repo}/resolve/{rev}/{path...}", h.resolve)
 	h.Handle("GET /api/resolve-cache/datasets/{ns}/{repo}/{rev}/{path...}", h.resolveCache)
 	h.oauth()
@@ -285,6 +292,9 @@ func (h *HuggingFace) dataset(w http.ResponseWriter, r *http.Request, bytes bool
 func (h *HuggingFace) revision(w http.ResponseWriter, r *http.Request, d *Repository) ([]File, string, bool) {
 	files, commit, ok := d.At(r.PathValue("rev"))
 	if !ok {
+		files, commit, ok = d.At(d.whole(r.PathValue("rev")))
+	}
+	if !ok {
 		hubError(w, http.StatusNotFound, "RevisionNotFound", "Invalid rev id: "+r.PathValue("rev"))
 	}
 	return files, commit, ok
@@ -384,6 +394,85 @@ func fileRow(f File) map[string]any {
 	return row
 }
 
+// refs answers D4.
+func (h *HuggingFace) refs(w http.ResponseWriter, r *http.Request) {
+	d := h.dataset(w, r, false)
+	if d == nil {
+		return
+	}
+	out := map[string][]map[string]string{"branches": {}, "tags": {}, "converts": {}}
+	if r.URL.Query().Get("include_prs") == "1" {
+		out["pullRequests"] = []map[string]string{}
+	}
+	for name, commit := range d.Refs() {
+		kind, ref := "branches", "refs/heads/"+name
+		if strings.HasPrefix(name, "refs/pr/") {
+			kind, ref = "pullRequests", name
+		}
+		if out[kind] != nil {
+			out[kind] = append(out[kind], map[string]string{"name": name, "ref": ref, "targetCommit": commit})
+		}
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// commits answers D4 for a history of one commit.
+func (h *HuggingFace) commits(w http.ResponseWriter, r *http.Request) {
+	d := h.dataset(w, r, false)
+	if d == nil {
+		return
+	}
+	if _, commit, ok := h.revision(w, r, d); ok {
+		w.Header().Set("X-Total-Count", "1")
+		writeJSON(w, http.StatusOK, []map[string]any{{"id": commit, "title": "Add files", "message": "", "authors": []map[string]string{{"user": "ada"}}, "date": "2026-01-01T00:00:00.000Z"}})
+	}
+}
+
+// treeSize answers D4.
+func (h *HuggingFace) treeSize(w http.ResponseWriter, r *http.Request) {
+	d := h.dataset(w, r, false)
+	if d == nil {
+		return
+	}
+	files, _, ok := h.revision(w, r, d)
+	if !ok {
+		return
+	}
+	size, dir := 0, r.PathValue("path")
+	for _, f := range files {
+		if dir == "" || strings.HasPrefix(f.Path, dir+"/") {
+			size += len(f.Text)
+		}
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"path": dir, "size": size})
+}
+
+// pathsInfo answers D4: what is not there is left out.
+func (h *HuggingFace) pathsInfo(w http.ResponseWriter, r *http.Request) {
+	d := h.dataset(w, r, false)
+	if d == nil {
+		return
+	}
+	files, _, ok := h.revision(w, r, d)
+	if !ok {
+		return
+	}
+	var asked struct {
+		Paths []string `json:"paths"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		hubError(w, http.StatusBadRequest, "", "Invalid JSON")
+		return
+	}
+	rows := []map[string]any{}
+	for _, f := range files {
+		if slices.Contains(asked.Paths, f.Path) {
+			rows = append(rows, fileRow(f))
+		}
+	}
+	writeJSON(w, http.StatusOK, rows)
+}
+
 // resolve answers D9 and D10: plain files redirect within the hub, others to the
 // content network, and only this first answer says what the file is.
 func (h *HuggingFace) resolve(w http.ResponseWriter, r *http.Request) {
@@ -392,6 +481,10 @@ func (h *HuggingFace) resolve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("X-Linked-Size", strconv.Itoa(len(f.Text)))
+	if f.Xet && r.Header.Get("Accept") == "application/vnd.xet-fileinfo+json" {
+		writeJSON(w, http.StatusOK, map[string]any{"hash": f.SHA256(), "refreshUrl": h.URL, "reconstructionUrl": h.URL, "etag": f.SHA256(), "size": len(f.Text)})
+		return
+	}
 	if !f.outside() {
 		w.Header().Set("X-Linked-Etag", strconv.Quote(f.Blob()))
 		if h.NoShortcut {
@@ -429,16 +522,11 @@ func (h *HuggingFace) resolveCache(w http.ResponseWriter, r *http.Request) {
 	h.body(w, r, f)
 }
 
+// body answers conditions and ranges too (D9, D13).
 func (h *HuggingFace) body(w http.ResponseWriter, r *http.Request, f File) {
-	tag := strconv.Quote(f.Blob())
-	w.Header().Set("ETag", tag)
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
+	w.Header().Set("ETag", strconv.Quote(f.Blob()))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(len(f.Text)))
-	_, _ = w.Write([]byte(f.Text))
+	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(f.Text))
 }
 
 // file finds the file of a request; when there is none it answers (D17).
@@ -474,5 +562,6 @@ func (h *HuggingFace) content(w http.ResponseWriter, r *http.Request) {
 	}
 	sum := sha256.Sum256([]byte("elsewhere " + text))
 	w.Header().Set("ETag", strconv.Quote(hex.EncodeToString(sum[:])))
-	_, _ = w.Write([]byte(text))
+	w.Header().Set("Content-Type", "application/octet-stream")
+	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
 }

@@ -7,8 +7,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/posttrainarena/arena/gates/task"
@@ -58,6 +60,8 @@ type Repository struct {
 	Private  bool
 	Gated    string // "auto" or "manual"; empty when it is not
 	Disabled bool
+	// TakenDown is the reason for which a court or an owner of rights had it blocked.
+	TakenDown string
 
 	mu      sync.Mutex
 	refs    map[string]string // branches and tags, and refs/pr/N
@@ -102,6 +106,25 @@ func (r *Repository) At(rev string) (files []File, commit string, ok bool) {
 	return files, commit, ok
 }
 
+// Refs lists the branches, tags and other refs with the commits they point to.
+func (r *Repository) Refs() map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.refs)
+}
+
+// whole completes the beginning of a commit id, as git does.
+func (r *Repository) whole(rev string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id := range r.commits {
+		if len(rev) >= 7 && strings.HasPrefix(id, rev) {
+			return id
+		}
+	}
+	return rev
+}
+
 // file finds a file of a commit.
 func (r *Repository) file(rev, path string) (f File, commit string, ok bool) {
 	files, commit, ok := r.At(rev)
@@ -110,6 +133,20 @@ func (r *Repository) file(rev, path string) (f File, commit string, ok bool) {
 		return File{}, commit, false
 	}
 	return files[i], commit, true
+}
+
+// blob finds a file of any commit by its git id.
+func (r *Repository) blob(id string) (File, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, files := range r.commits {
+		for _, f := range files {
+			if f.Mode != "160000" && f.Blob() == id {
+				return f, true
+			}
+		}
+	}
+	return File{}, false
 }
 
 // empty reports whether there is no commit yet.
