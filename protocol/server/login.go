@@ -97,12 +97,30 @@ func (s *Server) browser(router *httprouter.Router) {
 		{"login", http.MethodGet, "/auth/login", s.login},
 		{"callback", http.MethodGet, "/auth/callback", s.callback},
 		{"logout", http.MethodPost, "/auth/logout", s.logout},
+		{"application", http.MethodGet, applicationPath, s.application},
 	} {
 		route := api.Route{Name: r.name, Method: r.method, Path: r.path, Role: protocol.RolePublic}
 		router.Handle(r.method, r.path, func(w http.ResponseWriter, req *http.Request, ps httprouter.Params) {
 			s.serve(w, req, route, ps, r.handle)
 		})
 	}
+}
+
+// applicationPath is where the arena says as which application people sign in to it.
+// The address itself may be its client id, so that it needs no registration at the
+// hub (A17 of reference/hub-apis.md).
+const applicationPath = "/.well-known/oauth-cimd"
+
+// application is the document at that address.
+func (s *Server) application(c *call) error {
+	if s.SignIn == nil {
+		return protocol.ErrNotFound.Detailf("Nobody signs in to this arena with a browser.")
+	}
+	base := strings.TrimSuffix(s.BaseURL, "/")
+	return c.answer(http.StatusOK, map[string]any{
+		"client_id": base + applicationPath, "client_name": "PostTrain Arena", "client_uri": base, "redirect_uris": []string{base + "/auth/callback"},
+		"grant_types": []string{"authorization_code"}, "response_types": []string{"code"}, "scope": "openid profile read-memberships", "token_endpoint_auth_method": "none",
+	})
 }
 
 // The names of the cookies. On https a prefix has the browser see to it that no

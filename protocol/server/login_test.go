@@ -280,6 +280,29 @@ func TestNextStaysHere(t *testing.T) {
 	}
 }
 
+// TestSignInWithoutRegistration: the arena's own document does in the place of a
+// registration at the hub.
+func TestSignInWithoutRegistration(t *testing.T) {
+	t.Parallel()
+	resp, err := http.Get(newSite(t).URL + "/.well-known/oauth-cimd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = resp.Body.Close(); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("an arena that nobody signs in to has an application: %s", resp.Status)
+	}
+	d := newDoor(t, publicURL)
+	id := d.URL + "/.well-known/oauth-cimd"
+	d.hub.App.ID, d.hub.App.Secret, d.hub.App.Redirect = id, "", d.URL+"/auth/callback"
+	transport := outbound.NewTransport(4)
+	t.Cleanup(transport.CloseIdleConnections)
+	d.server.BaseURL = d.URL
+	d.server.SignIn = hfhub.NewSignIn(hfhub.Options{URL: d.hub.URL, Transport: transport, UserAgent: "arena/test", Now: time.Now}, id, "", d.hub.App.Redirect)
+	if in := d.signIn("/"); in.StatusCode != http.StatusSeeOther || d.cookies["arena_session"] == "" {
+		t.Errorf("%s %s", in.Status, in.body)
+	}
+}
+
 // TestSignInOnHTTPS: cookies are secure there, and named so that no other host can
 // set them; with plain http in front of a test they are not sent back.
 func TestSignInOnHTTPS(t *testing.T) {

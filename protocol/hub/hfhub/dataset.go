@@ -111,6 +111,9 @@ func (r *reading) repo(prefix []string, rest ...string) string {
 
 var commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
+// shortID is what git takes for the beginning of a commit (D2).
+var shortID = regexp.MustCompile(`^[0-9a-f]{7,39}$`)
+
 // datasetInfo is what the hub says about a dataset at a revision (D1).
 type datasetInfo struct {
 	SHA      string          `json:"sha"`
@@ -139,7 +142,7 @@ func (r *reading) resolve(ctx context.Context) (info datasetInfo, err error) {
 	return info, err
 }
 
-// open refuses what not everybody can read (D3).
+// open refuses what not everybody can read (D3), or not for long (D2).
 func (r *reading) open(info datasetInfo) error {
 	switch gated := string(info.Gated); {
 	case info.Disabled:
@@ -148,6 +151,9 @@ func (r *reading) open(info datasetInfo) error {
 		return r.refuse("it is private; make it public")
 	case gated != "" && gated != "false" && gated != "null":
 		return r.refuse("it is gated; lift the gate so that everybody can read it")
+	case len(r.source.Revision) < len(info.SHA) && shortID.MatchString(r.source.Revision) && strings.HasPrefix(info.SHA, r.source.Revision):
+		why := fmt.Sprintf("%q is the beginning of a commit, which may name another one later; use the whole %s", r.source.Revision, info.SHA)
+		return protocol.ErrInvalidSource.Detailf("The dataset %s cannot be read: %s.", r.source.RepoID, why).WithFields(protocol.FieldError{Field: "revision", Message: why})
 	}
 	return nil
 }

@@ -98,6 +98,9 @@ func sample() []hubtest.File {
 	}
 }
 
+// sampleCommit is the commit of the sample, which depends on nothing else.
+func sampleCommit() string { return (&hubtest.Repository{Name: "ada/tasks"}).Commit(sample()) }
+
 func TestRevisionsArePinned(t *testing.T) {
 	fake := hubtest.NewHuggingFace(t)
 	repo := fake.Dataset("ada/tasks")
@@ -175,6 +178,7 @@ func failures() []failure {
 		{name: "missing (401)", repo: "ada/nothing", want: invalid, say: "no such dataset"},
 		{name: "missing, with a token (404)", repo: "ada/nothing", token: arenaToken, want: invalid, say: "no such dataset"},
 		{name: "no such revision (404)", rev: "nope", want: invalid, say: `no revision "nope"`},
+		{name: "the beginning of a commit", rev: sampleCommit()[:9], want: invalid, say: "use the whole " + sampleCommit()},
 		{name: "no such commit (404)", rev: strings.Repeat("a", 40), want: invalid, say: "no revision"},
 		{name: "the arena's token is bad (401)", token: "hf_revoked", want: away, say: "arena's own token"},
 		{name: "409", setup: fail(tree, 0, hubtest.Status(409)), want: protocol.ErrSourceRefused, say: "409"},
