@@ -157,7 +157,7 @@ func Restore(ctx context.Context, o Options, file string) (out Restored, err err
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
+	defer func() { err = errors.Join(err, giveBack(lock)) }()
 
 	fresh := filepath.Join(o.Dir, DatabaseName+".restoring")
 	defer os.Remove(fresh)

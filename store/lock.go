@@ -41,6 +41,9 @@ func takeLock(dir string, now time.Time) (*os.File, error) {
 	return f, nil
 }
 
+// giveBack ends the ownership of a data directory.
+func giveBack(lock *os.File) error { return errors.Join(unlock(lock), lock.Close()) }
+
 func writeAt(f *os.File, text string) error {
 	_, err := f.WriteAt([]byte(text), 0)
 	return err
@@ -66,9 +69,12 @@ func Owner(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look at the lock file: %w", err)
 	}
-	defer f.Close() // which gives the lock back that was only tried
 	got, err := tryLock(f)
-	if err != nil || got {
+	if got {
+		return "", errors.Join(err, giveBack(f)) // it was only tried
+	}
+	defer f.Close()
+	if err != nil {
 		return "", err
 	}
 	return holder(f), nil

@@ -12,3 +12,6 @@ import (
 func tryLock(*os.File) (bool, error) {
 	return false, errors.New("this operating system has no advisory file locks that the arena knows; serve from Linux, macOS or a BSD")
 }
+
+// unlock has nothing to give back.
+func unlock(*os.File) error { return nil }

@@ -17,3 +17,8 @@ func tryLock(f *os.File) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// unlock gives a lock back, also when a process that was started a moment ago
+// still holds a copy of the descriptor: closing alone would leave it the lock
+// until it has become another program.
+func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

@@ -247,7 +247,7 @@ func (s *Store) shut() error {
 		s.unpack.Close()
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
+		errs = append(errs, giveBack(s.lock))
 	}
 	return errors.Join(errs...)
 }

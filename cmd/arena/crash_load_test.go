@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/api"
 	"github.com/posttrainarena/arena/protocol/client"
 	"github.com/posttrainarena/arena/store"
+	"github.com/posttrainarena/arena/store/backups"
 )
 
 // crashChallenge takes the runs of the crash test.
@@ -46,6 +49,7 @@ type history struct {
 	launches map[api.LaunchRequest]string // → run id, empty while nobody has acknowledged it
 	logs     map[string][]protocol.LogLine
 	results  map[string]string // run id → evidence digest
+	backups  []string          // files that nobody has looked at since they were made
 }
 
 func newHistory() *history {
@@ -101,7 +105,7 @@ func (l *life) work(ctx context.Context, p *process) *workload {
 	for _, m := range occasions() {
 		w.reached[m], w.once[m] = make(chan struct{}), &sync.Once{}
 	}
-	for _, job := range []func(context.Context) error{w.run, w.run, w.run, w.post, w.join} {
+	for _, job := range []func(context.Context) error{w.run, w.run, w.run, w.post, w.join, w.backup} {
 		w.wg.Go(func() {
 			for ctx.Err() == nil && job(ctx) == nil {
 			}
@@ -128,6 +132,37 @@ func (w *workload) join(ctx context.Context) error {
 		w.history.note(func() { w.history.tokens[secret] = name })
 	}
 	return err
+}
+
+// backup backs the arena up beside the server, as the command does.
+func (w *workload) backup(ctx context.Context) error {
+	select { // a backup now and then, as the disk is the others' too
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(200 * time.Millisecond):
+	}
+	st, err := store.OpenReading(ctx, store.Options{Dir: w.data(), Now: time.Now})
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	file := filepath.Join(w.dir, fmt.Sprintf("backup-%04d.db", w.history.next()))
+	if _, err = st.Backup(ctx, file); err == nil {
+		w.history.note(func() { w.history.backups = append(w.history.backups, file) })
+	}
+	return err
+}
+
+// checkBackups restores every backup that was acknowledged, although the server
+// was killed while it was made or soon after.
+func (l *life) checkBackups() {
+	for _, file := range l.history.backups {
+		if err := backups.Drill(l.t.Context(), file, l.dir, time.Now); err != nil {
+			l.t.Errorf("a backup that was acknowledged: %v", err)
+		}
+		l.must(os.Remove(file))
+	}
+	l.history.backups = nil
 }
 
 // message is the post of a request id.

@@ -34,6 +34,9 @@ import (
 // It runs in lives: a life is one data directory whose server is killed several
 // times. What a life does follows from the seed and its number, as far as the
 // machine's timing lets it; the failure of a life says how to run it again.
+//
+// ARENA_CRASH_KILLS asks for more deaths than the fifty of every test run, and
+// ARENA_CRASH_SEED for others.
 const (
 	crashLives = 10
 	crashKills = 5 // in each life
@@ -58,7 +61,15 @@ func TestCrash(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build the arena: %v\n%s", err, out)
 	}
-	for n := range crashLives {
+	lives := crashLives
+	if text := os.Getenv("ARENA_CRASH_KILLS"); text != "" {
+		kills, err := strconv.Atoi(text)
+		if err != nil || kills < crashKills {
+			t.Fatalf("ARENA_CRASH_KILLS=%s is no number of deaths of at least %d", text, crashKills)
+		}
+		lives = kills / crashKills
+	}
+	for n := range lives {
 		t.Run(fmt.Sprintf("life-%d", n), func(t *testing.T) {
 			t.Parallel()
 			t.Cleanup(func() {
@@ -256,6 +267,7 @@ func (l *life) check(p *process) {
 	l.checkHistory(p)
 	l.checkJobs()
 	l.checkDatabase()
+	l.checkBackups()
 	st := l.beside()
 	defer st.Close()
 	sums, err := st.Sums(l.t.Context())
