@@ -43,7 +43,7 @@ func actOnRun(w World, r api.Run, i Intent) tea.Cmd {
 	case OpenAttempts:
 		return at(nav.Attempts)
 	case OpenResult:
-		if !collected(r) {
+		if !collected(&r) {
 			return nav.Say(nav.Warned, notCollected(r))
 		}
 		return at(nav.Review)
@@ -95,7 +95,7 @@ func askCancel(w World, r api.Run) tea.Cmd {
 // be repeated, so it is not asked about.
 func collectRun(w World, r api.Run) tea.Cmd {
 	switch {
-	case collected(r):
+	case collected(&r):
 		return nav.Say(nav.Warned, "The result was collected already: v shows it.")
 	case r.State != protocol.RunScored:
 		return nav.Say(nav.Warned, fmt.Sprintf("The run is %s: there is no result to collect.", r.State))

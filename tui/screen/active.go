@@ -152,7 +152,7 @@ func stageTook(w World, r api.Run, p protocol.StageProgress) time.Duration {
 
 func collectState(r api.Run) timeline.State {
 	switch {
-	case collected(r):
+	case collected(&r):
 		return timeline.Done
 	case r.State == protocol.RunFailed, r.State == protocol.RunCanceled:
 		return timeline.Skipped

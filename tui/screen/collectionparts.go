@@ -136,7 +136,7 @@ func (s *collectionScreen) verdicts(w World) ([]string, map[string]item, func(in
 }
 
 func (s *collectionScreen) runs(w World) ([]string, map[string]item, func(int) Fields) {
-	var mine []api.Run
+	var mine []*api.Run
 	for _, r := range allRuns(w.Data) {
 		if r.EnvironmentID == s.route.Collection {
 			mine = append(mine, r)
@@ -153,8 +153,8 @@ func (s *collectionScreen) runs(w World) ([]string, map[string]item, func(int) F
 		}
 		ids = append(ids, r.RunID)
 		items[r.RunID] = item{
-			cells: []cell{runMark(w.Theme, r).cell(), text(shortID(r.RunID)), {r.ChallengeID, look.Dim}, result, {Ago(w.Now, r.CreatedAt), look.Dim}},
-			route: nav.Route{Place: nav.Run, Challenge: r.ChallengeID, Run: r.RunID}, value: r,
+			cells: []cell{runMark(w.Theme, *r).cell(), text(shortID(r.RunID)), {r.ChallengeID, look.Dim}, result, {Ago(w.Now, r.CreatedAt), look.Dim}},
+			route: nav.Route{Place: nav.Run, Challenge: r.ChallengeID, Run: r.RunID}, value: *r,
 		}
 	}
 	return ids, items, func(i int) Fields {

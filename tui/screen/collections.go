@@ -74,7 +74,7 @@ func (s *collectionsScreen) open(w World) tea.Cmd {
 func (s *collectionsScreen) sync(w World) {
 	rows, _ := Read(w.Data, CollectionsQuery())
 	s.list.Size(w.Height - 2)
-	s.list.Set(w.Version(), func() []string {
+	s.list.Set(w.versionOf(listedWith()), func() []string {
 		s.runs, s.ranks = map[string]int{}, rankCells(w)
 		for _, r := range allRuns(w.Data) {
 			s.runs[r.EnvironmentID]++

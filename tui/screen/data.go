@@ -75,7 +75,8 @@ type Data struct {
 	entries map[Key]*entry
 	serial  int64
 	link    Link
-	changes int64 // grows with every answer that is taken in
+	changes int64        // grows with every answer that is taken in, good or not
+	values  [kinds]int64 // by kind, grows with every new value
 	made    map[string]made
 	now     time.Time     // of this machine, whatever clock the arena has
 	skew    time.Duration // of a mocked arena's clock
@@ -154,19 +155,30 @@ func (d *Data) Version(k Key) int64 {
 	return 0
 }
 
+// versionOf grows with every new value of some kinds.
+func (d *Data) versionOf(of ...kind) int64 {
+	sum := int64(0)
+	for _, k := range of {
+		sum += d.values[k]
+	}
+	return sum
+}
+
 // made is something that was made from the answers, and from which.
 type made struct {
-	changes int64
+	version int64
 	value   any
 }
 
-// memo keeps what is made from the answers until one of them changes.
-func memo[T any](d *Data, name string, build func() T) T {
-	if m, ok := d.made[name]; ok && m.changes == d.changes {
+// memo keeps what is made from the answers of some kinds until one of those
+// changes: a poll of the budget leaves an index of ten thousand runs alone.
+func memo[T any](d *Data, name string, of []kind, build func() T) T {
+	now := d.versionOf(of...)
+	if m, ok := d.made[name]; ok && m.version == now {
 		return m.value.(T)
 	}
 	v := build()
-	d.made[name] = made{d.changes, v}
+	d.made[name] = made{now, v}
 	return v
 }
 
@@ -233,10 +245,11 @@ func (d *Data) Accept(m Loaded) bool {
 	d.changes++
 	if m.Key == WhoamiQuery().Key && protocol.AsError(m.Err).Kind == protocol.KindSignedOut {
 		e.value = nil // who is signed out has no rights left over
+		d.gained(e, m.Key)
 	}
 	if m.Err == nil {
 		e.value, e.at = m.Value, m.At
-		e.version++
+		d.gained(e, m.Key)
 		d.learnSkew(m.Value)
 		if v, ok := m.Value.(api.Version); ok && v.Mock {
 			for _, other := range d.entries {
@@ -256,8 +269,14 @@ func Put[T any](d *Data, q Query[T], value T) {
 		d.entries[q.Key] = e
 	}
 	e.value, e.at, e.tried, e.err, e.asking, e.stale = value, d.now, d.now, nil, 0, false
-	e.version++
+	d.gained(e, q.Key)
 	d.changes++
+}
+
+// gained notes that an entry has another value.
+func (d *Data) gained(e *entry, k Key) {
+	e.version++
+	d.values[k.kind]++
 }
 
 // heard notes whether the arena answered.

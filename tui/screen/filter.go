@@ -17,13 +17,12 @@ type Fields struct {
 }
 
 // folded is the row in lower case, so that each letter of a filter does not do it
-// again.
+// again. The row is used up by it.
 func (f Fields) folded() Fields {
-	named := make(map[string]string, len(f.Named))
 	for k, v := range f.Named {
-		named[k] = strings.ToLower(v)
+		f.Named[k] = strings.ToLower(v)
 	}
-	f.Text, f.Named = strings.ToLower(f.Text), named
+	f.Text = strings.ToLower(f.Text)
 	return f
 }
 

@@ -37,44 +37,75 @@ func boardKeys(d *Data) []Key {
 	return keys
 }
 
-// runIndex is every known run, newest first, and where each is.
+// listKinds are the answers that the listed runs are made from.
+func listKinds() []kind { return []kind{kindChallenges, kindRuns} }
+
+// runKinds are those, and what is known of runs that were read alone.
+func runKinds() []kind { return append(listKinds(), kindRun) }
+
+// resultKinds are those, and where results are ranked.
+func resultKinds() []kind { return append(runKinds(), kindLeaderboard) }
+
+// runIndex is every listed run, newest first, where each is, and which is the
+// newest of its collection on its challenge.
 type runIndex struct {
-	all []api.Run
-	at  map[string]int
+	all    []*api.Run
+	at     map[string]int
+	newest map[entryPair]*api.Run
 }
 
-// allRuns is every known run, newest first. The caller must not change it.
-func allRuns(d *Data) []api.Run { return indexRuns(d).all }
+// entryPair is a collection on a challenge.
+type entryPair struct{ challenge, collection string }
 
-// runByID is one known run.
-func runByID(d *Data, id string) (api.Run, bool) {
-	index := indexRuns(d)
-	i, ok := index.at[id]
-	if !ok {
-		return api.Run{}, false
-	}
-	return index.all[i], true
-}
-
-func indexRuns(d *Data) runIndex {
-	return memo(d, "runs", func() runIndex {
-		var all []api.Run
+func listedRuns(d *Data) runIndex {
+	return memo(d, "listed", listKinds(), func() runIndex {
+		var all []*api.Run
 		for _, c := range challenges(d) {
 			rows, _ := Read(d, RunsQuery(c.ID))
-			for _, r := range rows.All {
-				all = append(all, d.fresher(r))
+			for i := range rows.All {
+				all = append(all, &rows.All[i])
 			}
 		}
-		newest := func(a, b api.Run) int { return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.RunID, a.RunID)) }
+		newest := func(a, b *api.Run) int {
+			return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.RunID, a.RunID))
+		}
 		if !slices.IsSortedFunc(all, newest) {
 			slices.SortStableFunc(all, newest)
 		}
-		index := runIndex{all, make(map[string]int, len(all))}
+		index := runIndex{all, make(map[string]int, len(all)), map[entryPair]*api.Run{}}
 		for i, r := range all {
 			index.at[r.RunID] = i
+			if pair := (entryPair{r.ChallengeID, r.EnvironmentID}); index.newest[pair] == nil {
+				index.newest[pair] = r
+			}
 		}
 		return index
 	})
+}
+
+// allRuns is every known run, newest first, with all that is known of it. The
+// caller must not change it.
+func allRuns(d *Data) []*api.Run {
+	return memo(d, "runs", runKinds(), func() []*api.Run {
+		index := listedRuns(d)
+		all := slices.Clone(index.all)
+		for k := range d.entries { // few runs were read alone
+			if i, ok := index.at[k.ID]; ok && k.kind == kindRun {
+				fresh := d.fresher(*all[i])
+				all[i] = &fresh
+			}
+		}
+		return all
+	})
+}
+
+// runByID is one known run.
+func runByID(d *Data, id string) (api.Run, bool) {
+	i, ok := listedRuns(d).at[id]
+	if !ok {
+		return api.Run{}, false
+	}
+	return *allRuns(d)[i], true
 }
 
 // fresher is a run of a list, or the same run as it was read by itself when that
@@ -100,25 +131,28 @@ func latest(d *Data, challenge, run string) (api.Run, bool) {
 	return Read(d, RunQuery(challenge, run))
 }
 
-// activeRun is the run that has not ended, if there is one. It is among the
-// newest: one runs at a time.
+// activeRun is the run that has not ended, if there is one: one that runs before
+// one that waits.
 func activeRun(d *Data) (api.Run, bool) {
-	for _, r := range allRuns(d) {
-		if !r.State.Ended() && r.State != protocol.RunQueued {
-			return r, true
+	r := memo(d, "active", runKinds(), func() *api.Run {
+		var waits *api.Run
+		for _, r := range allRuns(d) {
+			switch {
+			case r.State.Ended():
+			case r.State != protocol.RunQueued:
+				return r
+			case waits == nil:
+				waits = r
+			}
 		}
-	}
-	for _, r := range allRuns(d) {
-		if !r.State.Ended() {
-			return r, true
-		}
-	}
-	return api.Run{}, false
+		return waits
+	})
+	return deref(r), r != nil
 }
 
 // collectionsByID is every known collection. The caller must not change it.
 func collectionsByID(d *Data) map[string]api.Environment {
-	return memo(d, "collections", func() map[string]api.Environment {
+	return memo(d, "collections", []kind{kindCollections}, func() map[string]api.Environment {
 		rows, _ := Read(d, CollectionsQuery())
 		all := make(map[string]api.Environment, len(rows.All))
 		for _, e := range rows.All {
@@ -144,7 +178,7 @@ func shortID(id string) string {
 }
 
 // collected reports whether a run's result was collected.
-func collected(r api.Run) bool { return r.Stage != nil && *r.Stage == protocol.StageCollect }
+func collected(r *api.Run) bool { return r.Stage != nil && *r.Stage == protocol.StageCollect }
 
 // maxProbes is how many runs are read at a time to find those with a pending
 // result.
@@ -154,7 +188,18 @@ const maxProbes = 8
 // oldest first, and the keys to read to know them all. The arena says how many
 // are pending but not which: collected runs are read from the newest on until as
 // many are found. A reviewed result never changes again, so each is read once.
-func pendingResults(d *Data) (pending []api.Run, keys []Key) {
+// The caller must not change what it gets.
+func pendingResults(d *Data) ([]api.Run, []Key) {
+	p := memo(d, "pending", runKinds(), func() pendingRuns { return findPending(d) })
+	return p.runs, p.keys
+}
+
+type pendingRuns struct {
+	runs []api.Run
+	keys []Key
+}
+
+func findPending(d *Data) (p pendingRuns) {
 	for _, c := range challenges(d) {
 		if c.Health == nil && c.Status == protocol.StatusPlanned {
 			continue
@@ -165,7 +210,8 @@ func pendingResults(d *Data) (pending []api.Run, keys []Key) {
 		}
 		rows, _ := Read(d, RunsQuery(c.ID))
 		found, probes := 0, 0
-		for _, r := range rows.All {
+		for i := range rows.All {
+			r := &rows.All[i]
 			if !collected(r) || r.State != protocol.RunScored {
 				continue
 			}
@@ -176,18 +222,18 @@ func pendingResults(d *Data) (pending []api.Run, keys []Key) {
 			switch {
 			case !ok || whole.Result == nil:
 				probes++
-				keys = append(keys, RunQuery(c.ID, r.RunID).Key)
+				p.keys = append(p.keys, RunQuery(c.ID, r.RunID).Key)
 			case whole.Result.Verification == protocol.Pending:
 				found++
-				pending = append(pending, whole)
-				keys = append(keys, RunQuery(c.ID, r.RunID).Key)
+				p.runs = append(p.runs, whole)
+				p.keys = append(p.keys, RunQuery(c.ID, r.RunID).Key)
 			}
 		}
 	}
-	slices.SortStableFunc(pending, func(a, b api.Run) int {
+	slices.SortStableFunc(p.runs, func(a, b api.Run) int {
 		return cmp.Or(a.Result.CollectedAt.Compare(b.Result.CollectedAt), cmp.Compare(a.RunID, b.RunID))
 	})
-	return pending, keys
+	return p
 }
 
 // Waiting is the number of results that wait for review.
@@ -210,7 +256,7 @@ type measured struct {
 // results is what is known about the results of all runs, by run. The caller must
 // not change it.
 func results(d *Data) map[string]measured {
-	return memo(d, "results", func() map[string]measured {
+	return memo(d, "results", resultKinds(), func() map[string]measured {
 		all := map[string]measured{}
 		for _, c := range challenges(d) {
 			board, _ := Read(d, LeaderboardQuery(c.ID))
@@ -234,13 +280,14 @@ func results(d *Data) map[string]measured {
 // medianStages is the median duration of each stage over the ended runs of a
 // challenge that passed it, with their number.
 func medianStages(d *Data, challenge string) map[protocol.Stage]time.Duration {
-	return memo(d, "stages of "+challenge, func() map[protocol.Stage]time.Duration { return countStages(d, challenge) })
+	return memo(d, "stages of "+challenge, []kind{kindRuns}, func() map[protocol.Stage]time.Duration { return countStages(d, challenge) })
 }
 
 func countStages(d *Data, challenge string) map[protocol.Stage]time.Duration {
 	rows, _ := Read(d, RunsQuery(challenge))
 	took := map[protocol.Stage][]time.Duration{}
-	for _, r := range rows.All {
+	for i := range rows.All {
+		r := &rows.All[i]
 		if r.State != protocol.RunScored {
 			continue
 		}
@@ -278,7 +325,7 @@ func Objects(w World) []Object {
 	runs := allRuns(w.Data)
 	for _, r := range runs[:min(len(runs), maxObjects)] {
 		all = append(all, Object{
-			fmt.Sprintf("Run %s, %s, %s on %s", shortID(r.RunID), runMark(w.Theme, r).word, team(of, r.EnvironmentID, r.Author), r.ChallengeID),
+			fmt.Sprintf("Run %s, %s, %s on %s", shortID(r.RunID), runMark(w.Theme, *r).word, team(of, r.EnvironmentID, r.Author), r.ChallengeID),
 			nav.Route{Place: nav.Run, Challenge: r.ChallengeID, Run: r.RunID},
 		})
 	}

@@ -214,8 +214,8 @@ func providerChecks(w World) []check {
 		case r.UnreachableSince != nil && !r.State.Ended():
 			silent = true
 			all = append(all, check{id, breaks, "provider", fmt.Sprintf("does not answer about %s since %s", shortID(r.RunID), clock(w, *r.UnreachableSince)), "nothing is launched twice meanwhile; look at the provider's status page"})
-		case r.State == protocol.RunRunning && stalled(w, r) != "":
-			all = append(all, check{id, doubt, "run", shortID(r.RunID) + ": " + stalled(w, r), "read its log; x on its row asks for its end"})
+		case r.State == protocol.RunRunning && stalled(w, *r) != "":
+			all = append(all, check{id, doubt, "run", shortID(r.RunID) + ": " + stalled(w, *r), "read its log; x on its row asks for its end"})
 		case r.State == protocol.RunFailed && r.PlatformFault && w.Now.Sub(r.Since) < failedFor:
 			all = append(all, check{id, doubt, "run", fmt.Sprintf("%s failed on the platform %s ago: %s", shortID(r.RunID), Ago(w.Now, r.Since), sentence(deref(r.Reason))), "its author may launch again; it does not count against them"})
 		}

@@ -21,7 +21,7 @@ type happening struct {
 	mark  mark
 	what  string
 	route nav.Route
-	run   api.Run
+	run   *api.Run // the run that it is about; nil for none
 }
 
 // maxHappenings is how many are kept.
@@ -54,12 +54,12 @@ func lately(w World) []happening {
 			what: or(deref(m.AgentID), m.Author) + ": " + sentence(m.Body), route: nav.Route{Place: nav.Message, Message: m.Filename},
 		})
 	}
-	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(all, func(a, b happening) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.id, b.id)) })
 	return all[:min(len(all), maxHappenings)]
 }
 
 // runHappenings tells the life of a run.
-func runHappenings(w World, sources map[string]api.Environment, r api.Run) []happening {
+func runHappenings(w World, sources map[string]api.Environment, r *api.Run) []happening {
 	t := w.Theme
 	who := team(sources, r.EnvironmentID, r.Author)
 	add := func(all []happening, id string, at time.Time, m mark, what string) []happening {
@@ -75,7 +75,7 @@ func runHappenings(w World, sources map[string]api.Environment, r api.Run) []hap
 		}
 	}
 	if r.State.Ended() {
-		m := runMark(t, r)
+		m := runMark(t, *r)
 		what := who
 		if reason := sentence(deref(r.Reason)); reason != "" {
 			what += ": " + reason

@@ -130,9 +130,9 @@ func (s *overviewScreen) route() nav.Route {
 func (s *overviewScreen) run() api.Run {
 	id, _ := s.focused().Selected()
 	if s.inPast {
-		return s.happen[id].run
+		return deref(s.happen[id].run)
 	}
-	return s.todos[id].run
+	return deref(s.todos[id].run)
 }
 
 func (s *overviewScreen) sync(w World) {
@@ -147,7 +147,7 @@ func (s *overviewScreen) sync(w World) {
 		}
 		return ids
 	}, nil)
-	s.past.Set(w.Version(), func() (ids []string) {
+	s.past.Set(w.versionOf(append(runKinds(), kindCollections, kindMessages)), func() (ids []string) {
 		s.happen = map[string]happening{}
 		for _, h := range lately(w) {
 			ids = append(ids, h.id)

@@ -87,17 +87,20 @@ func (s *resultsScreen) selected(w World) (api.Run, bool) {
 func (s *resultsScreen) sync(w World) {
 	s.list.Size(w.Height - 2)
 	s.list.Partly(w.Data.Partly(s.Needs(w)))
-	s.list.Set(w.Version(), func() []string { return runIDs(collectedRuns(w.Data)) }, func(i int) Fields { return s.fields(w, collectedRuns(w.Data)[i]) })
+	s.list.Set(w.versionOf(listedWith()), func() []string { return runIDs(collectedRuns(w.Data)) }, func(i int) Fields { return s.fields(w, collectedRuns(w.Data)[i]) })
 }
 
 // collectedRuns are the runs whose result was collected: those that wait for
-// review first, the oldest of them on top, then the others, newest first.
-func collectedRuns(d *Data) []api.Run {
-	return memo(d, "collected", func() []api.Run {
-		all, _ := pendingResults(d)
+// review first, the oldest of them on top, then the others, newest first. The
+// caller must not change it.
+func collectedRuns(d *Data) []*api.Run {
+	return memo(d, "collected", runKinds(), func() []*api.Run {
+		pending, _ := pendingResults(d)
+		var all []*api.Run
 		waits := map[string]bool{}
-		for _, r := range all {
-			waits[r.RunID] = true
+		for i := range pending {
+			waits[pending[i].RunID] = true
+			all = append(all, &pending[i])
 		}
 		for _, r := range allRuns(d) {
 			if collected(r) && !waits[r.RunID] {
@@ -108,7 +111,7 @@ func collectedRuns(d *Data) []api.Run {
 	})
 }
 
-func (s *resultsScreen) fields(w World, r api.Run) Fields {
+func (s *resultsScreen) fields(w World, r *api.Run) Fields {
 	named := map[string]string{
 		"result": s.word(w, r), "team": team(collectionsByID(w.Data), r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
 	}
@@ -118,7 +121,7 @@ func (s *resultsScreen) fields(w World, r api.Run) Fields {
 	}
 }
 
-func (s *resultsScreen) word(w World, r api.Run) string {
+func (s *resultsScreen) word(w World, r *api.Run) string {
 	if m, ok := results(w.Data)[r.RunID]; ok {
 		return resultMark(w.Theme, m.verification).word
 	}

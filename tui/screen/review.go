@@ -57,7 +57,7 @@ func (s *reviewScreen) Needs(w World) []Key {
 			keys = append(keys, AttemptsQuery(s.route.Challenge, s.route.Run).Key)
 		}
 		for _, other := range siblings(w.Data, r) {
-			if collected(other) {
+			if collected(&other) {
 				keys = append(keys, RunQuery(other.ChallengeID, other.RunID).Key)
 			}
 		}

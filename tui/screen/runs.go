@@ -46,11 +46,14 @@ func (s *runsScreen) Typing() bool { return s.list.Typing() }
 func (s *runsScreen) sync(w World) {
 	s.list.Size(w.Height - 2)
 	s.list.Partly(w.Data.Partly(runsKeys(w.Data)))
-	s.list.Set(w.Version(), func() []string { return runIDs(allRuns(w.Data)) }, func(i int) Fields { return s.fields(w, allRuns(w.Data)[i]) })
+	s.list.Set(w.versionOf(listedWith()), func() []string { return runIDs(allRuns(w.Data)) }, func(i int) Fields { return s.fields(w, allRuns(w.Data)[i]) })
 }
 
+// listedWith are the answers that a list of runs and its filter are made from.
+func listedWith() []kind { return append(resultKinds(), kindCollections) }
+
 // runIDs are the ids of runs.
-func runIDs(runs []api.Run) []string {
+func runIDs(runs []*api.Run) []string {
 	ids := make([]string, len(runs))
 	for i, r := range runs {
 		ids[i] = r.RunID
@@ -59,19 +62,20 @@ func runIDs(runs []api.Run) []string {
 }
 
 // fields is what the filter may ask of a run.
-func (s *runsScreen) fields(w World, r api.Run) Fields {
+func (s *runsScreen) fields(w World, r *api.Run) Fields {
+	of := collectionsByID(w.Data)
 	named := map[string]string{
-		"state": runMark(w.Theme, r).word + " " + string(r.State), "team": team(collectionsByID(w.Data), r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
+		"state": runMark(w.Theme, *r).word + " " + string(r.State), "team": team(of, r.EnvironmentID, r.Author), "author": r.Author, "challenge": r.ChallengeID,
 		"stage": string(deref(r.Stage)), "result": s.resultWord(w, r), "class": string(deref(r.Fault)),
 	}
 	text := strings.Join([]string{
-		r.RunID, r.EnvironmentID, collectionsByID(w.Data)[r.EnvironmentID].Title, named["state"], named["team"], named["author"], named["challenge"],
+		r.RunID, r.EnvironmentID, of[r.EnvironmentID].Title, named["state"], named["team"], named["author"], named["challenge"],
 		named["stage"], named["result"], named["class"], deref(r.Reason), deref(r.AgentID),
 	}, "\n")
 	return Fields{Text: text, Named: named, Age: w.Now.Sub(r.CreatedAt), HasAge: true}
 }
 
-func (s *runsScreen) resultWord(w World, r api.Run) string {
+func (s *runsScreen) resultWord(w World, r *api.Run) string {
 	m, ok := results(w.Data)[r.RunID]
 	switch {
 	case ok:
@@ -188,7 +192,7 @@ func (s *runsScreen) resultCell(w World, r api.Run) cell {
 		if p := progressCell(w.Theme, r); p.text != "" {
 			return p
 		}
-		if word := s.resultWord(w, r); word != "" {
+		if word := s.resultWord(w, &r); word != "" {
 			return cell{word, look.Dim}
 		}
 		return cell{sentence(deref(r.Reason)), look.Dim}

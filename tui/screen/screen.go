@@ -115,9 +115,14 @@ type Subject struct {
 	Command []string // the equivalent arena command, without its name
 }
 
-// Version grows when data changes, and when a minute has passed: what a screen
-// has made from the World is good until then.
-func (w World) Version() int64 { return w.Data.changes + w.Now.Unix()/60 }
+// Version grows when anything changes that the arena answers, and when a minute
+// has passed: what a screen has made from the World is good until then.
+func (w World) Version() int64 { return w.Data.changes + w.minutes() }
+
+// versionOf is Version for what is made from answers of some kinds only.
+func (w World) versionOf(of []kind) int64 { return w.Data.versionOf(of...) + w.minutes() }
+
+func (w World) minutes() int64 { return w.Now.Unix() / 60 }
 
 // Me is who the arena sees, nobody before it answered.
 func (w World) Me() api.Whoami {

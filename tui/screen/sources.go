@@ -31,6 +31,7 @@ const (
 	kindCatalogue
 	kindMessages
 	kindMetrics
+	kinds
 )
 
 // VersionQuery asks for the build fingerprint of the arena.
@@ -269,11 +270,14 @@ func mergeRows[T any](known Rows[T], page []T, next *string, name func(T) (strin
 			all = append(all, row)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b T) int {
+	newest := func(a, b T) int {
 		idA, at := name(a)
 		idB, bt := name(b)
 		return cmp.Or(bt.Compare(at), cmp.Compare(idB, idA))
-	})
+	}
+	if !slices.IsSortedFunc(all, newest) {
+		slices.SortStableFunc(all, newest)
+	}
 	merged := Rows[T]{All: all}
 	if next != nil && len(page) > 0 && !overlap && len(all) < maxRows {
 		merged.cursor = *next

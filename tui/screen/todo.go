@@ -21,7 +21,7 @@ type todo struct {
 	why   string
 	since time.Time
 	route nav.Route
-	run   api.Run // the run that it is about; zero for none
+	run   *api.Run // the run that it is about; nil for none
 }
 
 // How long things may take before a person should look.
@@ -41,7 +41,8 @@ func todos(w World) []todo {
 		all = append(all, todo{id: "ready", rank: 0, mark: mark{w.Theme.Alarm, "arena", look.Bad}, what: "The arena takes no writes", why: sentence(st.Err.Error()), since: w.Data.Link().Since})
 	}
 	pending, _ := pendingResults(w.Data)
-	for _, r := range pending {
+	for i := range pending {
+		r := &pending[i]
 		why := team(sources, r.EnvironmentID, r.Author) + " on " + r.ChallengeID
 		if note := claimNote(w, *r.Result); note != "" {
 			why = note + ", " + why
@@ -53,14 +54,11 @@ func todos(w World) []todo {
 			route: nav.Route{Place: nav.Review, Challenge: r.ChallengeID, Run: r.RunID}, run: r,
 		})
 	}
-	newest := map[string]bool{}
 	for _, r := range allRuns(w.Data) {
-		pair := r.ChallengeID + " " + r.EnvironmentID
-		if t, ok := runTodo(w, r, !newest[pair]); ok {
+		if t, ok := runTodo(w, r); ok {
 			t.why = or(t.why, team(sources, r.EnvironmentID, r.Author)+" on "+r.ChallengeID)
 			all = append(all, t)
 		}
-		newest[pair] = true
 	}
 	all = append(all, challengeTodos(w)...)
 	if t, ok := gatesTodo(w); ok {
@@ -77,8 +75,8 @@ func fixed(f float64) string { return fmt.Sprintf("%.1f", f) }
 
 // runTodo says what a run needs of a person. A failure needs nothing any more
 // once the collection ran again.
-func runTodo(w World, r api.Run, newest bool) (todo, bool) {
-	t := todo{id: "run:" + r.RunID, since: r.Since, route: nav.Route{Place: nav.Run, Challenge: r.ChallengeID, Run: r.RunID}, run: r}
+func runTodo(w World, r *api.Run) (todo, bool) {
+	t := todo{since: r.Since, run: r}
 	switch {
 	case r.UnreachableSince != nil && !r.State.Ended():
 		t.rank, t.mark, t.what, t.since = 2, mark{w.Theme.Alarm, "silent", look.Bad}, "The provider does not answer", *r.UnreachableSince
@@ -86,14 +84,21 @@ func runTodo(w World, r api.Run, newest bool) (todo, bool) {
 		t.rank, t.mark, t.what = 4, mark{w.Theme.Done, "collect", look.Warn}, "Scored, to be collected"
 	case r.State == protocol.RunQueued && w.Now.Sub(r.Since) > queuedFor:
 		t.rank, t.mark, t.what = 3, mark{w.Theme.Waiting, "queued", look.Warn}, or(sentence(deref(r.BlockedBy)), "Queued, not begun")
-	case r.State == protocol.RunRunning && stalled(w, r) != "":
-		t.rank, t.mark, t.what = 3, mark{w.Theme.Stale, "stalled", look.Warn}, stalled(w, r)
-	case r.State == protocol.RunFailed && r.PlatformFault && newest && w.Now.Sub(r.Since) < failedFor:
+	case r.State == protocol.RunRunning && stalled(w, *r) != "":
+		t.rank, t.mark, t.what = 3, mark{w.Theme.Stale, "stalled", look.Warn}, stalled(w, *r)
+	case r.State == protocol.RunFailed && r.PlatformFault && w.Now.Sub(r.Since) < failedFor && newest(w.Data, r):
 		t.rank, t.mark, t.what, t.why = 5, mark{w.Theme.Alarm, "failed", look.Bad}, "Failed on the platform", sentence(deref(r.Reason))
 	default:
 		return t, false
 	}
+	t.id, t.route = "run:"+r.RunID, nav.Route{Place: nav.Run, Challenge: r.ChallengeID, Run: r.RunID}
 	return t, true
+}
+
+// newest reports whether no later run of the same collection is known.
+func newest(d *Data, r *api.Run) bool {
+	last := listedRuns(d).newest[entryPair{r.ChallengeID, r.EnvironmentID}]
+	return last == nil || last.RunID == r.RunID
 }
 
 // stalled says that a run's stage takes much longer than it does in other runs,
@@ -183,7 +188,7 @@ func challengeTodos(w World) []todo {
 
 // cells draws a todo in columns.
 func (t todo) cells(w World) []cell {
-	return []cell{t.mark.cell(), {t.what, look.Plain}, {t.why, look.Dim}, {shortID(t.run.RunID), look.Dim}, {Ago(w.Now, t.since), look.Dim}}
+	return []cell{t.mark.cell(), {t.what, look.Plain}, {t.why, look.Dim}, {shortID(deref(t.run).RunID), look.Dim}, {Ago(w.Now, t.since), look.Dim}}
 }
 
 func todoColumns() []column {
