@@ -48,7 +48,7 @@ func (m *Model) takeBack() tea.Cmd {
 	last := m.later[len(m.later)-1]
 	m.later = m.later[:len(m.later)-1]
 	m.deeds[last.deed].State = screen.DeedTakenBack
-	return tea.Batch(m.flash(nav.Did, "Taken back: "+last.What+". Nothing was sent."), m.broadcast(screen.TakenBack{Run: last.Run}))
+	return m.flash(nav.Did, "Taken back: "+last.What+". Nothing was sent.")
 }
 
 // toast is a sentence that shows for a while.

@@ -133,7 +133,7 @@ func (m *Model) tabName(p nav.Place) string {
 	name := strings.ToUpper(string(p)[:1]) + string(p)[1:]
 	if p == nav.Results {
 		if n := screen.Waiting(m.data); n > 0 {
-			return fmt.Sprintf("%s %d", name, n)
+			return fmt.Sprintf("%s (%d)", name, n)
 		}
 	}
 	return name
@@ -141,13 +141,8 @@ func (m *Model) tabName(p nav.Place) string {
 
 // shortTabName is what a tab is called where the room is short.
 func (m *Model) shortTabName(p nav.Place) string {
-	switch p {
-	case nav.Leaderboard:
+	if p == nav.Leaderboard {
 		return "Ranking"
-	case nav.Results:
-		if n := screen.Waiting(m.data); n > 0 {
-			return fmt.Sprintf("Results (%d)", n)
-		}
 	}
 	return m.tabName(p)
 }
@@ -249,6 +244,10 @@ func (m *Model) status(w screen.World) (string, int) {
 	case !l.Streaming:
 		add(look.Warn, m.theme.Stale+" polling")
 	default:
+		if at, behind := m.data.Behind(m.needs()); behind {
+			add(look.Warn, m.theme.Stale+" stale "+screen.Ago(m.now, at))
+			break
+		}
 		add(look.Good, m.theme.Live+" live")
 	}
 	return "  " + strings.Join(parts, "  ") + " ", width + 1
@@ -269,18 +268,25 @@ func whoName(me api.Whoami) string {
 	return me.Name
 }
 
-// footer is the last row: what was said last, or the keys.
+// footer is the last row: the decision that waits to be sent, which nothing hides,
+// then what was said last, else the keys.
 func (m *Model) footer(w screen.World) string {
-	if m.toast.Text != "" {
-		mark, tone := m.moodMark(m.toast.Mood)
-		return " " + m.theme.Paint(tone, mark+" "+celltext.Truncate(strings.Join(strings.Fields(m.toast.Text), " "), m.width-4))
-	}
+	row := " "
 	if n := len(m.later); n > 0 {
 		l := m.later[n-1]
 		text := fmt.Sprintf("%s %s: sent in %ds. z takes it back.", m.theme.Pending, l.What, int(l.due.Sub(m.now).Seconds()))
-		return " " + m.theme.Paint(look.Warn, celltext.Truncate(text, m.width-2))
+		row += m.theme.Paint(look.Warn, celltext.Truncate(text, m.width-2)) + "  "
 	}
-	return " " + m.hints(m.width-2)
+	room := m.width - ansi.StringWidth(row)
+	switch {
+	case m.toast.Text != "":
+		mark, tone := m.moodMark(m.toast.Mood)
+		return row + m.theme.Paint(tone, mark+" "+celltext.Truncate(strings.Join(strings.Fields(m.toast.Text), " "), room-3))
+	case len(m.later) > 0:
+		return row
+	default:
+		return row + m.hints(room-1)
+	}
 }
 
 func (m *Model) moodMark(mood nav.Mood) (string, look.Tone) {

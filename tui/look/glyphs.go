@@ -23,6 +23,7 @@ type Glyphs struct {
 	Up, Down, Rise, Fall, Same             string // scroll marks; flips of an outcome
 	Ellipsis, Dot, Into, Delta, PlusMinus  string // in sentences
 	Bracket, BracketTop, BracketBot, Times string // rows that cannot be told apart; a factor
+	AtMost                                 string // before a bound
 }
 
 func unicodeGlyphs() Glyphs {
@@ -34,6 +35,7 @@ func unicodeGlyphs() Glyphs {
 		Up: "↑", Down: "↓", Rise: "▲", Fall: "▼", Same: "=",
 		Ellipsis: "…", Dot: "·", Into: "›", Delta: "Δ", PlusMinus: "±",
 		Bracket: "│", BracketTop: "╭", BracketBot: "╰", Times: "×",
+		AtMost: "≤",
 	}
 }
 
@@ -46,5 +48,6 @@ func asciiGlyphs() Glyphs {
 		Up: "^", Down: "v", Rise: "^", Fall: "v", Same: "=",
 		Ellipsis: "~", Dot: "-", Into: ">", Delta: "d", PlusMinus: "~",
 		Bracket: "|", BracketTop: "+", BracketBot: "+", Times: "x",
+		AtMost: "<",
 	}
 }

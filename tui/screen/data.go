@@ -146,6 +146,22 @@ func (d *Data) Standing(k Key) Standing {
 	}
 }
 
+// Behind reports whether any kept answer could not be kept new: the arena refuses
+// to answer again, does not answer, or is late. Then it says when the oldest of
+// those came.
+func (d *Data) Behind(keys []Key) (oldest time.Time, behind bool) {
+	for _, k := range keys {
+		e := d.entries[k]
+		if e == nil || e.value == nil || e.err == nil && !d.older(k, e, 3) {
+			continue
+		}
+		if !behind || e.at.Before(oldest) {
+			oldest, behind = e.at, true
+		}
+	}
+	return oldest, behind
+}
+
 // Version grows whenever the answer to a key changes hands, so that what was
 // made from it can be kept until then.
 func (d *Data) Version(k Key) int64 {

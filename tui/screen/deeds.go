@@ -111,7 +111,7 @@ func (s *deedsScreen) View(w World) string {
 	if s.list.Len() == 0 {
 		rows = append(rows, line(t, w.Width, cell{"  Nothing was sent to the arena yet.", look.Dim}))
 	}
-	columns := []column{{width: 12}, {width: 14}, {width: 24, flex: 2}, {width: 16, flex: 3}}
+	columns := []column{{width: 17}, {width: 14}, {width: 24, flex: 2}, {width: 16, flex: 3}}
 	widths := arrange(columns, w.Width-2)
 	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
 		d := s.deed(w, id)

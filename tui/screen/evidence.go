@@ -55,6 +55,9 @@ func judge(ok bool, otherwise verdictOf) verdictOf {
 func evidenceOf(d *Data, r api.Run, res api.Result) []evidence {
 	list := []evidence{coverage(res), recomputed(res), effective(res), isolated(r), logAgrees(r, res)}
 	list = append(list, infraErrors(d, r, res), timeouts(res))
+	for _, note := range res.Notes {
+		list = append(list, evidence{doubt, "oddity", note})
+	}
 	if e, ok := baseAgrees(d, res); ok {
 		list = append(list, e)
 	}
@@ -78,7 +81,21 @@ func recomputed(res api.Result) evidence {
 	if res.ReportAgrees == "" {
 		return evidence{doubt, "recomputation", "the arena did not say how the pipeline's report counts"}
 	}
-	return evidence{holds, "recomputation", "the pipeline's report agrees with the per-task outcomes, counted " + res.ReportAgrees}
+	return evidence{holds, "recomputation", "the pipeline's report agrees with the per-task outcomes, counted as " + wayOf(res.ReportAgrees)}
+}
+
+// wayOf explains how the pipeline's report counts.
+func wayOf(agrees string) string {
+	switch agrees {
+	case "all-tasks":
+		return "passes of all tasks"
+	case "without-errors":
+		return "passes of the tasks without an infrastructure error, as older pipelines do"
+	case "score_v2":
+		return "passes cell by cell, suite for suite"
+	default:
+		return agrees
+	}
 }
 
 func effective(res api.Result) evidence {
@@ -109,7 +126,7 @@ func isolated(r api.Run) evidence {
 
 // logAgrees compares the passes that the log counted with the result's.
 func logAgrees(r api.Run, res api.Result) evidence {
-	e := evidence{holds, "log and files", "passes in the log are those of the uploaded outcomes"}
+	var passes []string
 	for _, side := range []struct {
 		stage protocol.Stage
 		rate  float64
@@ -122,8 +139,9 @@ func logAgrees(r api.Run, res api.Result) evidence {
 		if want := side.rate * float64(p.Done); math.Abs(want-float64(p.Passed)) > 0.5 && res.ExcludedCells == 0 {
 			return evidence{doubt, "log and files", fmt.Sprintf("%s: the log counts %d passes, the files %.0f", side.name, p.Passed, want)}
 		}
+		passes = append(passes, fmt.Sprintf("%d passes %s", p.Passed, side.name))
 	}
-	return e
+	return evidence{holds, "log and files", strings.Join(passes, " and ") + ", in the log as in the uploaded outcomes"}
 }
 
 func stageOf(r api.Run, stage protocol.Stage) (protocol.StageProgress, bool) {
@@ -137,7 +155,7 @@ func stageOf(r api.Run, stage protocol.Stage) (protocol.StageProgress, bool) {
 
 func infraErrors(d *Data, r api.Run, res api.Result) evidence {
 	n := res.NTasks * max(res.Trials, 1)
-	detail := fmt.Sprintf("%d before and %d after of %d; %d left out of the comparison", res.Errors.Baseline, res.Errors.Posttrain, n, res.ExcludedCells)
+	detail := fmt.Sprintf("errors: %d before and %d after of %d; %d left out of the comparison", res.Errors.Baseline, res.Errors.Posttrain, n, res.ExcludedCells)
 	tolerated := n
 	for _, c := range challenges(d) {
 		if c.ID == r.ChallengeID {
@@ -155,8 +173,12 @@ func infraErrors(d *Data, r api.Run, res api.Result) evidence {
 // timeouts are failures of the model, but many more on one side are often the
 // platform's.
 func timeouts(res api.Result) evidence {
+	n := res.NTasks * max(res.Trials, 1)
 	diff := max(res.Timeouts.Baseline-res.Timeouts.Posttrain, res.Timeouts.Posttrain-res.Timeouts.Baseline)
-	return evidence{judge(diff*4 <= max(res.NTasks*max(res.Trials, 1), 1), doubt), "timeouts", fmt.Sprintf("%d before, %d after", res.Timeouts.Baseline, res.Timeouts.Posttrain)}
+	return evidence{
+		judge(diff*4 <= max(n, 1), doubt), "timeouts",
+		fmt.Sprintf("%d before, %d after of %d; they are failures, and a difference of more than %d is often the platform's", res.Timeouts.Baseline, res.Timeouts.Posttrain, n, n/4),
+	}
 }
 
 // baseAgrees compares the run's own measurement of the base model with the
@@ -188,7 +210,11 @@ func gatesOf(d *Data, r api.Run) evidence {
 	case s.Blocked > 0:
 		return evidence{breaks, "gates", fmt.Sprintf("%s blocked as copies of sealed tasks", counted(s.Blocked, "task"))}
 	case g.Verdict == nil && s.NeedsControls > 0:
-		return evidence{doubt, "gates", fmt.Sprintf("%s; %d need controls, and no gate results are attached", detail, s.NeedsControls)}
+		need := "need"
+		if s.NeedsControls == 1 {
+			need = "needs"
+		}
+		return evidence{doubt, "gates", fmt.Sprintf("%s; %d %s controls, and no gate results are attached", detail, s.NeedsControls, need)}
 	case g.Verdict == nil:
 		return evidence{holds, "gates", detail + "; no gate results are attached"}
 	default:

@@ -208,7 +208,7 @@ func challengeCheck(w World, c api.Challenge) check {
 func providerChecks(w World) []check {
 	var all []check
 	silent := false
-	for _, r := range allRuns(w.Data) {
+	for _, r := range unsettledRuns(w.Data) {
 		id := "run:" + r.RunID
 		switch {
 		case r.UnreachableSince != nil && !r.State.Ended():
@@ -318,7 +318,7 @@ func (s *healthScreen) numbers(w World, width int) []string {
 	rows = append(rows, line(t, width, text("  "+dollars(m.Spend.Settled)+" settled, "+dollars(m.Spend.Reserved)+" reserved by live runs")))
 	if n := len(m.Spend.ByDay); n > 0 {
 		last := m.Spend.ByDay[n-1]
-		rows = append(rows, line(t, width, cell{fmt.Sprintf("  last on %s: %s", last.Day, dollars(last.Settled)), look.Dim}))
+		rows = append(rows, line(t, width, cell{fmt.Sprintf("  last on %s UTC: %s", last.Day, dollars(last.Settled)), look.Dim}))
 	}
 	return rows
 }

@@ -178,7 +178,7 @@ func (s *leaderboardScreen) View(w World) string {
 	widths := arrange(columns, w.Width-2)
 	chosen := s.chosen(w)
 	board, _ := Read(w.Data, LeaderboardQuery(chosen))
-	rows := []string{s.challengeBar(w, chosen), line(t, w.Width, s.summary(t, board)...), "  " + headOf(t, columns, widths)}
+	rows := []string{s.challengeBar(w, chosen), s.summary(t, w.Width, board), "  " + headOf(t, columns, widths)}
 	axis := s.axis(t)
 	of := collectionsByID(w.Data)
 	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
@@ -214,15 +214,17 @@ func (s *leaderboardScreen) challengeBar(w World, chosen string) string {
 	return line(w.Theme, w.Width, cells...)
 }
 
-func (s *leaderboardScreen) summary(t look.Theme, board api.Leaderboard) []cell {
-	cells := []cell{{"Mean change over the accepted runs. Brackets: rows that cannot be told apart.", look.Dim}}
+// summary says what the numbers are, and how many results are not among them yet.
+func (s *leaderboardScreen) summary(t look.Theme, width int, board api.Leaderboard) string {
+	cells := []cell{{"Mean change of accepted runs. Brackets: not to be told apart.", look.Dim}}
 	if board.PerRunSDPP != nil {
 		cells = append(cells, cell{fmt.Sprintf("  One run varies by %s%s pp.", t.PlusMinus, fixed(*board.PerRunSDPP)), look.Dim})
 	}
+	var pending []cell
 	if board.PendingCount > 0 {
-		cells = append(cells, cell{fmt.Sprintf("  %d pending", board.PendingCount), look.Warn})
+		pending = []cell{{fmt.Sprintf("  %d pending", board.PendingCount), look.Warn}}
 	}
-	return cells
+	return ends(t, width, cells, pending)
 }
 
 func (s *leaderboardScreen) axis(t look.Theme) interval.Model {

@@ -145,12 +145,11 @@ func resultColumns() []column {
 	return []column{
 		{title: "Review", width: 10},
 		{title: "Run", width: 12},
-		{title: "Team", width: 14, flex: 2},
+		{title: "Team", width: 12, flex: 2},
 		{title: "Collection", width: 18, flex: 3, keep: 2},
-		{title: "Challenge", width: 13, keep: 3},
-		{title: "Before", width: 6, right: true, keep: 1},
-		{title: "After", width: 6, right: true, keep: 1},
-		{title: "Change", width: 15, right: true},
+		{title: "Challenge", width: 14, keep: 3},
+		{title: "Before, after", width: 14, right: true, keep: 4},
+		{title: "Change, pp", width: 12, right: true},
 		{title: "By", width: 12, keep: 1},
 		{title: "Age", width: 4, right: true},
 	}
@@ -183,7 +182,7 @@ func (s *resultsScreen) cells(w World, r api.Run) []cell {
 		if w.Held(r.RunID) {
 			cells[0] = cell{t.Stale + " deciding", look.Warn}
 		}
-		change := fmt.Sprintf("%s %s %s pp", points(res.DeltaPP), t.PlusMinus, fixed(res.StderrPP))
+		change := fmt.Sprintf("%s %s %s", points(res.DeltaPP), t.PlusMinus, fixed(res.StderrPP))
 		if res.Verification == protocol.Pending {
 			age = cell{Ago(w.Now, res.CollectedAt), look.Warn}
 		}
@@ -192,11 +191,11 @@ func (s *resultsScreen) cells(w World, r api.Run) []cell {
 			by = cell{c.By, look.Warn}
 			cells[0] = cell{t.Working + " claimed", look.Warn}
 		}
-		return append(cells, text(percent(res.BaselinePassRate)), text(percent(res.AfterPassRate)), cell{change, look.Strong}, by, age)
+		return append(cells, text(percent(res.BaselinePassRate)+" "+percent(res.AfterPassRate)), cell{change, look.Strong}, by, age)
 	}
 	change := ""
 	if m, ok := results(w.Data)[r.RunID]; ok {
-		cells[0], change = resultMark(t, m.verification).cell(), points(m.delta)+" pp"
+		cells[0], change = resultMark(t, m.verification).cell(), points(m.delta)
 	}
-	return append(cells, cell{}, cell{}, text(change), cell{}, age)
+	return append(cells, cell{}, text(change), cell{}, age)
 }

@@ -243,7 +243,7 @@ func (s *reviewScreen) confirm(w World) tea.Cmd {
 	return nav.To(nav.Ask{
 		Title: verb + " this result?", Do: verb, Danger: !accept,
 		Object: fmt.Sprintf("%s, %s, %s to %s", res.RunID, deltaText(w.Theme, res), percent(res.BaselinePassRate), percent(res.AfterPassRate)),
-		Effect: effect + " A review is final once it is sent; it waits a few seconds, in which z takes it back.\n\n" + note,
+		Effect: effect + " A review is final once it is sent. That is in a few seconds, in which z takes it back.\n\n" + note,
 		Then: tea.Batch(
 			nav.To(nav.Later{What: verb + " " + shortID(res.RunID), Run: res.RunID, Do: send}),
 			nav.To(nav.Back{}),
@@ -349,12 +349,12 @@ func (s *reviewScreen) head(w World, r api.Run, res api.Result) []string {
 	if n := claimNote(w, res); n != "" {
 		note = cell{"  " + n, look.Warn}
 	}
-	simulated := cell{}
+	var simulated []cell
 	if res.Simulated {
-		simulated = cell{"  simulated: the numbers are invented", look.Note}
+		simulated = []cell{{"  simulated numbers", look.Note}}
 	}
 	return []string{
-		line(t, w.Width, cell{team(of, r.EnvironmentID, r.Author), look.Strong}, cell{"  " + or(of[r.EnvironmentID].Title, r.EnvironmentID), look.Plain}, cell{" on " + r.ChallengeID, look.Dim}, simulated),
+		ends(t, w.Width, []cell{{team(of, r.EnvironmentID, r.Author), look.Strong}, {"  " + or(of[r.EnvironmentID].Title, r.EnvironmentID), look.Plain}, {" on " + r.ChallengeID, look.Dim}}, simulated),
 		line(t, w.Width, cell{deltaText(t, res), look.Strong}, cell{fmt.Sprintf("  %s to %s on %s", percent(res.BaselinePassRate), percent(res.AfterPassRate), counted(res.NTasks, "task")), look.Plain},
 			cell{fmt.Sprintf("  paired %s %s %s pp", points(res.PairedDeltaPP), t.PlusMinus, fixed(res.PairedStderrPP)), look.Dim}),
 		line(t, w.Width, state, cell{"  " + by, look.Dim}, note),

@@ -14,7 +14,9 @@ import (
 
 // runsScreen lists the runs of all challenges.
 type runsScreen struct {
-	list List
+	list    List
+	asked   map[*api.Run]Fields // what the filter asked of runs that are as they were
+	askedOf int64               // what else those were made from
 }
 
 func newRuns() *runsScreen {
@@ -46,7 +48,7 @@ func (s *runsScreen) Typing() bool { return s.list.Typing() }
 func (s *runsScreen) sync(w World) {
 	s.list.Size(w.Height - 2)
 	s.list.Partly(w.Data.Partly(runsKeys(w.Data)))
-	s.list.Set(w.versionOf(listedWith()), func() []string { return runIDs(allRuns(w.Data)) }, func(i int) Fields { return s.fields(w, allRuns(w.Data)[i]) })
+	s.list.Set(w.versionOf(listedWith()), func() []string { return runIDs(allRuns(w.Data)) }, func(i int) Fields { return s.known(w, allRuns(w.Data)[i]) })
 }
 
 // listedWith are the answers that a list of runs and its filter are made from.
@@ -59,6 +61,19 @@ func runIDs(runs []*api.Run) []string {
 		ids[i] = r.RunID
 	}
 	return ids
+}
+
+// known is fields, made once for a run that stays as it is.
+func (s *runsScreen) known(w World, r *api.Run) Fields {
+	if of := w.versionOf(append(listKinds(), kindCollections, kindLeaderboard)); s.asked == nil || of != s.askedOf {
+		s.asked, s.askedOf = map[*api.Run]Fields{}, of
+	}
+	f, ok := s.asked[r]
+	if !ok {
+		f = s.fields(w, r).folded()
+		s.asked[r] = f
+	}
+	return f
 }
 
 // fields is what the filter may ask of a run.
@@ -143,7 +158,7 @@ func runColumns() []column {
 		{title: "Challenge", width: 13, flex: 1, keep: 2},
 		{title: "Stage", width: 9, keep: 5},
 		{title: "Progress, result", width: 18, flex: 2, keep: 6},
-		{title: "Cost", width: 8, right: true, keep: 1},
+		{title: "Cost", width: 9, right: true, keep: 1},
 		{title: "Age", width: 4, right: true},
 	}
 }
@@ -168,10 +183,9 @@ func (s *runsScreen) View(w World) string {
 
 func (s *runsScreen) cells(w World, r api.Run) []cell {
 	t := w.Theme
-	cost := r.MaxComputeUSD
-	costTone := look.Dim
+	cost := cell{t.AtMost + dollars(r.MaxComputeUSD), look.Dim} // reserved
 	if r.SettledUSD != nil {
-		cost, costTone = *r.SettledUSD, look.Plain
+		cost = text(dollars(*r.SettledUSD))
 	}
 	return []cell{
 		runMark(t, r).cell(),
@@ -181,7 +195,7 @@ func (s *runsScreen) cells(w World, r api.Run) []cell {
 		{r.ChallengeID, look.Dim},
 		{string(deref(r.Stage)), look.Dim},
 		s.resultCell(w, r),
-		{dollars(cost), costTone},
+		cost,
 		{Ago(w.Now, r.CreatedAt), look.Dim},
 	}
 }
@@ -201,8 +215,13 @@ func (s *runsScreen) resultCell(w World, r api.Run) cell {
 	return cell{fmt.Sprintf("%s %s %s", k.shape, points(m.delta), k.word), k.tone}
 }
 
-// points is a difference in percentage points.
-func points(pp float64) string { return fmt.Sprintf("%+.1f", pp) }
+// points is a difference in percentage points. What rounds to nothing has no sign.
+func points(pp float64) string {
+	if s := fmt.Sprintf("%+.1f", pp); s != "-0.0" {
+		return s
+	}
+	return "+0.0"
+}
 
 // progressCell is how far the present stage of a run is.
 func progressCell(t look.Theme, r api.Run) cell {

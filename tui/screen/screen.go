@@ -95,9 +95,6 @@ type Act struct {
 	Argument string // what was typed after its name in the palette
 }
 
-// TakenBack says that a decision about a run was taken back before it was sent.
-type TakenBack struct{ Run string }
-
 // Synced says that data has changed.
 type Synced struct{}
 

@@ -105,13 +105,17 @@ func deref[T any](p *T) T {
 	return *p
 }
 
-// clock is a time of day, with the date when it is another day.
+// clock is a time of day with its zone, and with the date when it is another day.
 func clock(w World, t time.Time) string {
 	t, now := t.In(w.Zone), w.Now.In(w.Zone)
-	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
-		return t.Format("15:04")
+	switch {
+	case t.Year() != now.Year():
+		return t.Format("2006-01-02 15:04 MST")
+	case t.YearDay() != now.YearDay():
+		return t.Format("Jan 02 15:04 MST")
+	default:
+		return t.Format("15:04 MST")
 	}
-	return t.Format("Jan 02 15:04")
 }
 
 // sentence is text on one line, for places that hold one.

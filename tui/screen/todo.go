@@ -54,7 +54,7 @@ func todos(w World) []todo {
 			route: nav.Route{Place: nav.Review, Challenge: r.ChallengeID, Run: r.RunID}, run: r,
 		})
 	}
-	for _, r := range allRuns(w.Data) {
+	for _, r := range unsettledRuns(w.Data) {
 		if t, ok := runTodo(w, r); ok {
 			t.why = or(t.why, team(sources, r.EnvironmentID, r.Author)+" on "+r.ChallengeID)
 			all = append(all, t)
@@ -72,6 +72,20 @@ func todos(w World) []todo {
 
 // fixed is a number with one place.
 func fixed(f float64) string { return fmt.Sprintf("%.1f", f) }
+
+// unsettledRuns are the runs that may need a person: few, whatever the number of
+// those that have gone as they should.
+func unsettledRuns(d *Data) []*api.Run {
+	return memo(d, "unsettled", runKinds(), func() []*api.Run {
+		var few []*api.Run
+		for _, r := range allRuns(d) {
+			if !r.State.Ended() || r.State == protocol.RunScored && !collected(r) || r.State == protocol.RunFailed && r.PlatformFault {
+				few = append(few, r)
+			}
+		}
+		return few
+	})
+}
 
 // runTodo says what a run needs of a person. A failure needs nothing any more
 // once the collection ran again.
@@ -164,7 +178,7 @@ func gatesTodo(w World) (todo, bool) {
 	}
 	oldest := wait[len(wait)-1]
 	return todo{
-		id: "gates", rank: 7, mark: mark{w.Theme.Waiting, "gates", look.Dim}, what: "No gate results for " + counted(len(wait), "collection"),
+		id: "gates", rank: 7, mark: mark{w.Theme.Waiting, "gates", look.Dim}, what: fmt.Sprintf("%d without gate results", len(wait)),
 		why: "the oldest is " + or(oldest.Title, oldest.ID), since: oldest.CreatedAt,
 		route: nav.Route{Place: nav.Collection, Challenge: *oldest.TargetChallengeID, Collection: oldest.ID},
 	}, true

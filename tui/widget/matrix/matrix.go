@@ -52,7 +52,8 @@ type Model struct {
 	flips         []Flip // of each row
 	shown         []int  // indexes of the rows that are shown
 	counts        [flips]int
-	before, after int // the most trials of a row
+	before, after int    // the most trials of a row
+	passes        [2]int // of both sides, over all trials
 	onlyFlips     bool
 	cursor, top   int // indexes into shown
 	styles        Styles
@@ -118,13 +119,25 @@ func (m *Model) SetRows(rows []Row) {
 	task := m.selectedTask()
 	m.rows = rows
 	m.flips = make([]Flip, len(rows))
-	m.counts, m.before, m.after = [flips]int{}, 0, 0
+	m.counts, m.before, m.after, m.passes = [flips]int{}, 0, 0, [2]int{}
 	for i, r := range rows {
 		m.flips[i] = r.Flip()
 		m.counts[m.flips[i]]++
 		m.before, m.after = max(m.before, len(r.Before)), max(m.after, len(r.After))
+		m.passes[0] += passes(r.Before)
+		m.passes[1] += passes(r.After)
 	}
 	m.show(task)
+}
+
+func passes(trials []Outcome) int {
+	n := 0
+	for _, o := range trials {
+		if o == Pass {
+			n++
+		}
+	}
+	return n
 }
 
 // ToggleOnlyFlips shows only the tasks that turned, or all again.
@@ -270,7 +283,17 @@ func (m Model) emptiness() string {
 
 func (m Model) header(l layout) string {
 	text := "  " + celltext.Fit("task", l.task) + " " + celltext.Fit("before", l.before) + "   " + celltext.Fit("after", l.after)
+	if legend := m.legend(); celltext.Width(text)+2+celltext.Width(legend) <= m.width {
+		text = celltext.Fit(text, m.width-celltext.Width(legend)) + legend
+	}
 	return m.styles.Header.Render(celltext.Fit(text, m.width))
+}
+
+// legend says what the signs of outcomes mean, where there is room beside the
+// titles.
+func (m Model) legend() string {
+	g := m.glyphs.outcomes
+	return g[Pass] + " pass " + g[Fail] + " fail " + g[Timeout] + " timeout " + g[Error] + " error"
 }
 
 // row draws one task. Under the cursor everything but the signs is in one style.
@@ -310,13 +333,14 @@ func (m Model) trials(b *strings.Builder, trials []Outcome, width int, ink cellt
 	ink.Write(b, celltext.Fit(rest, width-len(drawn)))
 }
 
-// summary counts the ways in which tasks turned.
+// summary counts the ways in which tasks turned, and the passes of both sides.
 func (m Model) summary() string {
 	text := fmt.Sprintf("  %s %d gained  %s %d lost  %s %d same", m.glyphs.flips[Gained], m.counts[Gained],
 		m.glyphs.flips[Lost], m.counts[Lost], m.glyphs.flips[Same], m.counts[Same])
 	if n := m.counts[Unknown]; n > 0 {
 		text += fmt.Sprintf("  %s %d unknown", m.glyphs.flips[Unknown], n)
 	}
+	text += fmt.Sprintf("  passes %d %s %d", m.passes[0], m.glyphs.arrow, m.passes[1])
 	if m.onlyFlips {
 		text += fmt.Sprintf("  (%d of %d shown)", len(m.shown), len(m.rows))
 	}
