@@ -54,7 +54,7 @@ func TestReviewInSixKeys(t *testing.T) {
 		}
 		p.Pass(10 * time.Second)
 		p.Type("3")
-		p.Has("3 Results 1", "✓ accepted  b00000000001")
+		p.Has("3 Results (1)", "✓ accepted  b00000000001")
 	})
 }
 
