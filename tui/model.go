@@ -124,6 +124,9 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 			model, cmd = m, tea.Quit
 		}
 	}()
+	if m.crash != nil { // in View, which can end nothing
+		return m, tea.Quit
+	}
 	cmd = m.update(msg)
 	return m, tea.Batch(cmd, m.sweep())
 }

@@ -13,8 +13,11 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/tui"
+	"github.com/posttrainarena/arena/tui/nav"
 	"github.com/posttrainarena/arena/tui/screen"
 	"github.com/posttrainarena/arena/tui/tuitest"
 )
@@ -190,6 +193,69 @@ func TestCrashRestoresTheTerminal(t *testing.T) {
 			file := filepath.Join(dir, "arena-tui-crash.txt")
 			if raw, readErr := os.ReadFile(file); readErr != nil || !strings.Contains(string(raw), "boom") || !strings.Contains(err.Error(), file) {
 				t.Errorf("%v: the crash file holds %q, %v", err, raw, readErr)
+			}
+			c.restored()
+		})
+	}
+}
+
+// brokenScreen is a health screen with a fault in it.
+type brokenScreen struct {
+	screen.Screen
+	inView, inNeeds, inUpdate bool
+}
+
+func (s brokenScreen) View(w screen.World) string {
+	if s.inView {
+		panic("boom")
+	}
+	return s.Screen.View(w)
+}
+
+func (s brokenScreen) Needs(w screen.World) []screen.Key {
+	if s.inNeeds {
+		panic("boom")
+	}
+	return s.Screen.Needs(w)
+}
+
+func (s brokenScreen) Update(w screen.World, msg tea.Msg) tea.Cmd {
+	if s.inUpdate {
+		panic("boom")
+	}
+	return s.Screen.Update(w, msg)
+}
+
+// A screen that panics while it takes a message, while it is asked what it shows,
+// or while it draws ends the dashboard: with the terminal restored, and in words
+// that say what happened, where the details are and where to report them.
+func TestCrashOfAScreenRestoresTheTerminal(t *testing.T) {
+	for name, broken := range map[string]brokenScreen{
+		"in Update": {inUpdate: true}, "in Needs": {inNeeds: true}, "in View": {inView: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := openConsole(t, 100, 30)
+			dir := t.TempDir()
+			done := make(chan error, 1)
+			go func() {
+				done <- tui.RunWith(t.Context(), onConsole(c, tuitest.Sample(time.Now()), dir), nav.Health, func(s screen.Screen) screen.Screen {
+					broken.Screen = s
+					return broken
+				})
+			}()
+			c.await("Needs you")
+			c.press("8")
+			err := <-done
+			var crash screen.Crash
+			if !errors.As(err, &crash) || crash.Value != "boom" {
+				t.Fatalf("Run returns %v", err)
+			}
+			file := filepath.Join(dir, "arena-tui-crash.txt")
+			if !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "https://") {
+				t.Errorf("Run says %q", err)
+			}
+			if raw, err := os.ReadFile(file); err != nil || !strings.Contains(string(raw), "brokenScreen") || !strings.Contains(string(raw), "health at 100x30") {
+				t.Errorf("the crash file holds %q, %v", raw, err)
 			}
 			c.restored()
 		})
