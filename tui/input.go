@@ -91,8 +91,14 @@ func (m *Model) closing(cmd tea.Cmd, done bool) tea.Cmd {
 	return cmd
 }
 
-// intend does what a binding says, or says why not.
+// intend does what a binding says, or says why not, and remembers how that leaves
+// the layout.
 func (m *Model) intend(b screen.Binding, argument string) tea.Cmd {
+	cmd := m.obey(b, argument)
+	return tea.Batch(cmd, m.keep())
+}
+
+func (m *Model) obey(b screen.Binding, argument string) tea.Cmd {
 	if why := m.world().May(b.Need); why != "" {
 		return m.flash(nav.Warned, "Not possible: "+why+".")
 	}
@@ -192,7 +198,7 @@ func (m *Model) mouseMsg(msg tea.MouseMsg) tea.Cmd {
 		return nil
 	default:
 		m.border = false
-		return nil
+		return m.keep()
 	}
 	if m.overlay != nil {
 		i := screen.Down

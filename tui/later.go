@@ -62,6 +62,11 @@ type toastOver struct{ serial int }
 
 func (m *Model) flash(mood nav.Mood, text string) tea.Cmd {
 	m.toast = toast{Flash: nav.Flash{Mood: mood, Text: text}, serial: m.toast.serial + 1}
+	return m.toastFades()
+}
+
+// toastFades ends the toast that shows in a while.
+func (m *Model) toastFades() tea.Cmd {
 	serial := m.toast.serial
 	return m.after(toastFor, func(time.Time) tea.Msg { return toastOver{serial} })
 }

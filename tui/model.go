@@ -47,6 +47,10 @@ type Model struct {
 	border  bool // the border between panes is being dragged
 	mouse   bool
 	drafts  screen.Drafts
+	taste   screen.LogTaste
+
+	kept    []byte // the settings as they were last written down
+	keeping bool   // they are being written
 
 	width, height int
 	now           time.Time
@@ -79,6 +83,7 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		options: o, theme: o.theme(), keys: keys, data: screen.NewData(), panes: map[nav.Place]screen.Panes{}, tabs: map[nav.Place]screen.Screen{}, drafts: screen.Drafts{},
 		mouse: true, now: o.Now(), do: guarded(ctx, o.Client),
 	}
+	m.recall()
 	m.data.Tick(m.now)
 	m.show(nav.Route{Place: nav.Overview})
 	return m, nil
@@ -101,7 +106,7 @@ func guarded(ctx context.Context, a screen.API) func(func(context.Context, scree
 
 // Init starts the clock, the events and the first requests.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(m.tick(), m.followEvents(), m.sweep())
+	return tea.Batch(m.tick(), m.followEvents(), m.sweep(), m.resume())
 }
 
 // beatMsg is the time.
@@ -178,6 +183,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case toastOver:
 		m.toastOver(msg)
 		return nil
+	case settingsKept:
+		return m.wereKept(msg)
 	case pagerReady:
 		return m.page(msg)
 	default:
@@ -279,7 +286,7 @@ func (m *Model) broadcast(msg tea.Msg) tea.Cmd {
 func (m *Model) world() screen.World {
 	return screen.World{
 		Data: m.data, Keys: m.keys, Theme: m.theme, Now: m.now.Add(m.data.Skew()), Zone: m.options.Zone,
-		Width: m.bodyWidth(), Height: m.bodyHeight(), ReadOnly: m.options.ReadOnly, Held: m.held, Drafts: m.drafts,
+		Width: m.bodyWidth(), Height: m.bodyHeight(), ReadOnly: m.options.ReadOnly, Held: m.held, Drafts: m.drafts, LogTaste: &m.taste,
 		Panes: m.panes[m.top().route.Place], Deeds: m.deeds,
 		Do: m.do, After: m.after, Files: m.options.Files, Save: m.save, Pager: m.pager,
 	}

@@ -541,6 +541,31 @@ func TestHealthSaysWhatIsWrong(t *testing.T) {
 	})
 }
 
+// What the arena's doctor finds wrong waits for a person, says what to do, and is
+// for editors.
+func TestDoctorsFindings(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		p.Type("8")
+		p.Has("✓ well    backup-age", "· open    backup-drill")
+		a.Change(func(a *tuitest.Arena) {
+			a.Diagnoses[0] = protocol.Diagnosis{Check: "ledger-arithmetic", Status: protocol.DiagnosisFail, Detail: "settled and reserved do not add up", Fix: "compare with the provider's bill"}
+			a.Diagnoses[1] = protocol.Diagnosis{Check: "backup-age", Status: protocol.DiagnosisWarn, Detail: "there is no backup", Fix: "make one now", Safe: true}
+		})
+		p.Pass(2 * time.Minute)
+		p.Has("✗ broken  ledger-arithmetic", "! look    backup-age", "4 things to look at of 11 checks")
+		p.Type("g", "j", "j", "j")
+		p.Has("make one now; arena doctor --fix does it")
+		p.Type("1")
+		p.Has("! doctor   ledger-arithmetic", "settled and reserved", "! doctor   backup-age")
+		p.Type("g", "enter")
+		p.Has("Health 4 things")
+		a.Change(func(a *tuitest.Arena) { a.Me.Editor = false })
+		p.Pass(6 * time.Minute)
+		p.Has("· open    doctor", "is for editors")
+		p.Lacks("ledger-arithmetic")
+	})
+}
+
 // What is attached is what was judged and shown, once, after asking.
 func TestAttachGates(t *testing.T) {
 	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {

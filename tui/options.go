@@ -53,6 +53,8 @@ type Options struct {
 	Create func(name string) (file io.WriteCloser, path string, err error)
 	// Files is what may be read of this machine, for gate results. Zero: nothing.
 	Files screen.Files
+	// Memory keeps layout and preferences from one session to the next.
+	Memory Memory
 	// Pager makes the command that shows a file; nil: there is no pager.
 	Pager func(path string) *exec.Cmd
 }
@@ -144,23 +146,7 @@ func FilesIn(dir, home string) screen.Files {
 			return names, nil
 		},
 		Read: func(name string, limit int64) ([]byte, error) {
-			info, err := os.Stat(locate(name))
-			switch {
-			case err != nil:
-				return nil, err
-			case !info.Mode().IsRegular(): // opening a pipe would wait for ever
-				return nil, fmt.Errorf("%s is no file", name)
-			}
-			f, err := os.Open(locate(name))
-			if err != nil {
-				return nil, err
-			}
-			defer f.Close()
-			raw, err := io.ReadAll(io.LimitReader(f, limit+1))
-			if err == nil && int64(len(raw)) > limit {
-				err = fmt.Errorf("%s is larger than the %d MB that results may have", name, limit>>20)
-			}
-			return raw, err
+			return readFile(locate(name), limit)
 		},
 	}
 }

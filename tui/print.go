@@ -22,7 +22,7 @@ const maxPrintRounds = 50
 // Print writes the overview once, as plain text: for terminals that cannot move
 // their cursor, for pipes and for mail.
 func Print(ctx context.Context, o Options) error {
-	o.NoColor = true
+	o.NoColor, o.Memory = true, Memory{} // printed as it comes
 	m, err := New(ctx, o)
 	if err != nil {
 		return err

@@ -104,7 +104,7 @@ func (env *environ) dashboard(ctx context.Context, d dashboard) error {
 	o := tui.Options{
 		Client: c, BaseURL: c.BaseURL(), In: env.Stdin, Out: env.Stdout, Getenv: env.Getenv, Now: d.now, Zone: time.Local,
 		ReadOnly: d.ReadOnly, ASCII: d.ASCII, QuitEffect: d.quitEffect, Create: tui.CreateIn(dir), Pager: env.pager,
-		MaySuspend: maySuspend, Bindings: bindings, Files: tui.FilesIn(dir, env.Getenv("HOME")),
+		MaySuspend: maySuspend, Bindings: bindings, Files: tui.FilesIn(dir, env.Getenv("HOME")), Memory: env.memory(),
 	}
 	switch {
 	case env.Getenv("TERM") == "dumb", !env.StdoutTTY:
@@ -114,6 +114,20 @@ func (env *environ) dashboard(ctx context.Context, d dashboard) error {
 	default:
 		return tui.Run(ctx, o)
 	}
+}
+
+// memory is where the dashboard keeps its layout: a file in the person's folder
+// for settings, if there is one.
+func (env *environ) memory() tui.Memory {
+	dir := env.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) { // relative ones are to be ignored, as the convention says
+		home, err := env.HomeDir()
+		if err != nil || home == "" {
+			return tui.Memory{}
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return tui.MemoryIn(filepath.Join(dir, "arena", "dashboard.json"))
 }
 
 // maySuspend reports whether a shell waits for this process. The leader of a

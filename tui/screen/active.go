@@ -18,11 +18,14 @@ const budgetHeight = 4
 // budgetRows are the budget with a blank row below.
 func budgetRows(w World, width int) []string {
 	b, ok := Read(w.Data, BudgetQuery())
-	note := cell{}
+	var notes []cell
 	if b.Simulated {
-		note = cell{"simulated: nothing is spent", look.Note}
+		notes = append(notes, cell{"simulated: nothing is spent", look.Note})
 	}
-	rows := []string{heading(w.Theme, width, "Budget", note)}
+	if other := b.CommittedUSD - b.ReservedUSD - b.SettledUSD; other > 0 {
+		notes = append(notes, cell{strings.Repeat(" ", min(len(notes), 1)*2) + dollars(other) + " of it outside of runs", look.Dim})
+	}
+	rows := []string{heading(w.Theme, width, "Budget", notes...)}
 	if !ok {
 		return append(rows, emptyLine(w, []Key{BudgetQuery().Key}, false, ""), "", "")
 	}

@@ -13,6 +13,7 @@ import (
 type API interface {
 	Version(ctx context.Context) (client.Answer[api.Version], error)
 	Readyz(ctx context.Context) (client.Answer[api.HealthStatus], error)
+	Doctor(ctx context.Context) (client.Answer[api.Doctor], error)
 	Whoami(ctx context.Context) (client.Answer[api.Whoami], error)
 	Events(ctx context.Context, after int64) iter.Seq2[api.Event, error]
 

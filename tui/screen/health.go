@@ -36,7 +36,8 @@ func (s *healthScreen) Title(World) string { return "Health" }
 
 // Needs are everything that says how the arena is.
 func (s *healthScreen) Needs(w World) []Key {
-	return append(runsKeys(w.Data), ReadyQuery().Key, VersionQuery().Key, BudgetQuery().Key, MetricsQuery().Key)
+	keys := append(runsKeys(w.Data), ReadyQuery().Key, VersionQuery().Key, BudgetQuery().Key, MetricsQuery().Key)
+	return append(keys, doctorKeys(w)...)
 }
 
 // Scopes are those of rows.
@@ -104,8 +105,8 @@ func (s *healthScreen) Subject(World) Subject {
 	return Subject{What: "finding", ID: c.name + ": " + c.what, Command: []string{"version"}}
 }
 
-// checks is what can be said from here about the arena, what is wrong first. The
-// arena's own doctor, which looks at the machine, is read there.
+// checks is what can be said about the arena, what is wrong first: from here, and
+// by its doctor, which looks at the database, the backups and the machine.
 func checks(w World) []check {
 	all := []check{linkCheck(w), readyCheck(w), budgetCheck(w), versionCheck(w)}
 	for _, c := range challenges(w.Data) {
@@ -114,9 +115,7 @@ func checks(w World) []check {
 		}
 	}
 	all = append(all, providerChecks(w)...)
-	all = append(all, check{
-		"backup", unknown, "backups", "the arena does not tell clients how old its newest backup is", "ask who runs its machine, and when a backup was restored last",
-	})
+	all = append(all, doctorChecks(w)...)
 	var sorted []check
 	for _, v := range []verdictOf{breaks, doubt, unknown, holds} {
 		for _, c := range all {
@@ -226,6 +225,50 @@ func providerChecks(w World) []check {
 	return all
 }
 
+// doctorKeys ask the arena's doctor, for those whom it answers.
+func doctorKeys(w World) []Key {
+	if !w.Me().Editor {
+		return nil
+	}
+	return []Key{DoctorQuery().Key}
+}
+
+// doctorChecks are what the arena's doctor found.
+func doctorChecks(w World) []check {
+	d, ok := Read(w.Data, DoctorQuery())
+	switch st := w.Data.Standing(DoctorQuery().Key); {
+	case !w.Me().Editor:
+		return []check{{"doctor", unknown, "doctor", "what it finds of database, backups and machine is for editors", "sign in as an editor, or run arena doctor there"}}
+	case st.Age == Denied: // a result that was kept is of before
+		return []check{{"doctor", doubt, "doctor", sentence(st.Err.Error()), "run arena doctor on the arena's machine"}}
+	case !ok:
+		return []check{{"doctor", unknown, "doctor", "not asked yet", ""}}
+	}
+	var all []check
+	for _, f := range d.Checks {
+		c := check{"doctor:" + f.Check, diagnosed(f.Status), f.Check, sentence(f.Detail), sentence(f.Fix)}
+		if f.Safe {
+			c.fix = strings.TrimPrefix(c.fix+"; arena doctor --fix does it", "; ")
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// diagnosed is a finding of the doctor as a verdict.
+func diagnosed(s protocol.DiagnosisStatus) verdictOf {
+	switch s {
+	case protocol.DiagnosisOK, protocol.DiagnosisFixed:
+		return holds
+	case protocol.DiagnosisWarn:
+		return doubt
+	case protocol.DiagnosisFail:
+		return breaks
+	default:
+		return unknown
+	}
+}
+
 // leastHealth is the room that the list keeps.
 const leastHealth = 5
 
@@ -241,7 +284,7 @@ const detailRows = 4
 func (s *healthScreen) View(w World) string {
 	t := w.Theme
 	rows := []string{heading(t, w.Width, "Health", s.summary(w))}
-	columns := []column{{width: 8}, {width: 10}, {width: 40, flex: 1}}
+	columns := []column{{width: 8}, {width: 17}, {width: 40, flex: 1}}
 	widths := arrange(columns, w.Width-2)
 	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
 		c := s.checks[id]
@@ -285,10 +328,11 @@ func (s *healthScreen) summary(World) cell {
 			bad++
 		}
 	}
+	of := " of " + counted(len(s.checks), "check")
 	if bad == 0 {
-		return cell{"nothing is wrong that can be seen from here", look.Good}
+		return cell{"nothing is wrong" + of, look.Good}
 	}
-	return cell{counted(bad, "thing") + " to look at", look.Warn}
+	return cell{counted(bad, "thing") + " to look at" + of, look.Warn}
 }
 
 // mostCauses is how many causes of failures are listed.
@@ -315,7 +359,7 @@ func (s *healthScreen) numbers(w World, width int) []string {
 		rows = append(rows, line(t, width, cell{"  No run failed.", look.Dim}))
 	}
 	rows = append(rows, "", heading(t, width, "Spend", s.simulated(w)))
-	rows = append(rows, line(t, width, text("  "+dollars(m.Spend.Settled)+" settled, "+dollars(m.Spend.Reserved)+" reserved by live runs")))
+	rows = append(rows, line(t, width, text("  "+"by runs: "+dollars(m.Spend.Settled)+" settled, "+dollars(m.Spend.Reserved)+" reserved by those that live")))
 	if n := len(m.Spend.ByDay); n > 0 {
 		last := m.Spend.ByDay[n-1]
 		rows = append(rows, line(t, width, cell{fmt.Sprintf("  last on %s UTC: %s", last.Day, dollars(last.Settled)), look.Dim}))

@@ -34,7 +34,7 @@ func (s *overviewScreen) Title(World) string { return "Overview" }
 // Needs are the budget, the runs, and what the queue and the past are made of.
 func (s *overviewScreen) Needs(w World) []Key {
 	keys := append(runsKeys(w.Data), BudgetQuery().Key, ReadyQuery().Key, CollectionsQuery().Key, MessagesQuery().Key)
-	keys = append(keys, gatedKeys(w)...)
+	keys = append(append(keys, gatedKeys(w)...), doctorKeys(w)...)
 	_, pending := pendingResults(w.Data)
 	keys = append(keys, pending...)
 	if r, ok := activeRun(w.Data); ok {

@@ -3,8 +3,8 @@ package screen
 // Panes is how two panes stand side by side on a screen: the person may move the
 // border, or show one at a time. The zero value is how the screen comes.
 type Panes struct {
-	Moved int  // columns of a hundred that the border was moved to the right
-	Alone bool // one pane at a time
+	Moved int  `json:"moved,omitempty"` // columns of a hundred that the border was moved to the right
+	Alone bool `json:"alone,omitempty"` // one pane at a time
 }
 
 // Splitter is a screen that can show two panes side by side.

@@ -33,6 +33,20 @@ type logScreen struct {
 	searching bool
 }
 
+// LogTaste is how a person wants logs to be drawn, on every run's.
+type LogTaste struct {
+	Wrap  bool          `json:"wrap,omitempty"`
+	Times logview.Times `json:"times,omitempty"`
+}
+
+// Sound is the taste without what there is no way to draw.
+func (t LogTaste) Sound() LogTaste {
+	if t.Times < logview.NoTimes || t.Times > logview.Relative {
+		t.Times = logview.NoTimes
+	}
+	return t
+}
+
 func newRunLog(r nav.Route, t look.Theme) *logScreen {
 	in := textinput.New()
 	in.Prompt = ""
@@ -123,6 +137,12 @@ func (s *logScreen) ready(w World) tea.Cmd {
 		s.opened = true
 		s.width, s.height = w.Width, s.logHeight(w)
 		cmds = append(cmds, s.log.SetSize(s.width, s.height), s.log.Init())
+		if w.LogTaste.Times != logview.NoTimes {
+			cmds = append(cmds, s.log.SetTimes(w.LogTaste.Times))
+		}
+		if w.LogTaste.Wrap {
+			cmds = append(cmds, s.log.ToggleWrap())
+		}
 	}
 	if h := s.logHeight(w); s.width != w.Width || s.height != h {
 		s.width, s.height = w.Width, h
@@ -153,6 +173,8 @@ func (s *logScreen) logHeight(w World) int {
 // act does what a key asks for.
 func (s *logScreen) act(w World, a Act) tea.Cmd {
 	if cmd, ok := s.move(a.Intent); ok {
+		st := s.log.State()
+		*w.LogTaste = LogTaste{Wrap: st.Wrap, Times: st.Times}
 		return cmd
 	}
 	switch a.Intent {

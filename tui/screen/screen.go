@@ -58,6 +58,8 @@ type World struct {
 	Deeds []Deed
 	// Drafts keeps what was written on screens that were left.
 	Drafts Drafts
+	// LogTaste is how the person wants logs to be drawn. The log pane changes it.
+	LogTaste *LogTaste
 	// Do makes a command of a call to the arena. The command survives a panic of
 	// the call, and its context ends with the dashboard.
 	Do func(call func(ctx context.Context, a API) tea.Msg) tea.Cmd

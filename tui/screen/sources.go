@@ -31,6 +31,7 @@ const (
 	kindCatalogue
 	kindMessages
 	kindMetrics
+	kindDoctor
 	kinds
 )
 
@@ -100,6 +101,9 @@ func MessagesQuery() Query[Rows[api.Message]] {
 // MetricsQuery asks what all runs add up to.
 func MetricsQuery() Query[api.RunMetrics] { return Query[api.RunMetrics]{Key{kind: kindMetrics}} }
 
+// DoctorQuery asks what the arena finds when it looks at itself; editors only.
+func DoctorQuery() Query[api.Doctor] { return Query[api.Doctor]{Key{kind: kindDoctor}} }
+
 // source is how one kind of request is answered.
 type source struct {
 	// fetch asks. before is the value that is kept now, nil for none.
@@ -124,6 +128,7 @@ func sources() map[kind]source {
 		kindMetrics: one(time.Minute, on(protocol.EventRunState, protocol.EventResult), func(ctx context.Context, a API, _ Key) (client.Answer[api.RunMetrics], error) {
 			return a.RunMetrics(ctx, "")
 		}),
+		kindDoctor: one(time.Minute, nil, func(ctx context.Context, a API, _ Key) (client.Answer[api.Doctor], error) { return a.Doctor(ctx) }),
 		kindChallenges: {
 			fetch: func(ctx context.Context, a API, _ Key, _ any) (any, error) {
 				ans, err := a.ListChallenges(ctx)

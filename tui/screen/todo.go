@@ -61,6 +61,7 @@ func todos(w World) []todo {
 		}
 	}
 	all = append(all, challengeTodos(w)...)
+	all = append(all, doctorTodos(w)...)
 	if t, ok := gatesTodo(w); ok {
 		all = append(all, t)
 	}
@@ -162,6 +163,26 @@ func gatedKeys(w World) []Key {
 		keys = append(keys, GatesQuery(*e.TargetChallengeID, e.ID).Key)
 	}
 	return keys
+}
+
+// doctorTodos are what the arena's doctor found wrong with its database, its
+// backups and its machine.
+func doctorTodos(w World) []todo {
+	d, _ := Read(w.Data, DoctorQuery())
+	var all []todo
+	for _, f := range d.Checks {
+		t := todo{id: "doctor:" + f.Check, what: f.Check, why: sentence(f.Detail), route: nav.Route{Place: nav.Health}}
+		switch diagnosed(f.Status) {
+		case breaks:
+			t.rank, t.mark = 0, mark{w.Theme.Alarm, "doctor", look.Bad}
+		case doubt:
+			t.rank, t.mark = 6, mark{w.Theme.Alarm, "doctor", look.Warn}
+		default:
+			continue
+		}
+		all = append(all, t)
+	}
+	return all
 }
 
 // gatesTodo says which of the newest collections wait for gate results, in one row:

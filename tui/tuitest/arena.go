@@ -24,7 +24,8 @@ type Arena struct {
 	Me           api.Whoami
 	Build        api.Version
 	Ready        error
-	Down         error // the answer to everything, as when the arena cannot be reached
+	Diagnoses    []protocol.Diagnosis // what the doctor finds
+	Down         error                // the answer to everything, as when the arena cannot be reached
 	Challenges   []api.Challenge
 	Budget       api.Budget
 	Runs         []api.Run // newest first
@@ -133,6 +134,17 @@ func (a *Arena) Version(context.Context) (client.Answer[api.Version], error) {
 // Readyz answers Ready.
 func (a *Arena) Readyz(context.Context) (client.Answer[api.HealthStatus], error) {
 	return answer(a, func() (api.HealthStatus, error) { return api.HealthStatus{OK: a.Ready == nil}, a.Ready })
+}
+
+// Doctor answers Diagnoses, to editors.
+func (a *Arena) Doctor(context.Context) (client.Answer[api.Doctor], error) {
+	return answer(a, func() (api.Doctor, error) {
+		if !a.Me.Editor {
+			return api.Doctor{}, protocol.ErrEditorOnly
+		}
+		ok := !slices.ContainsFunc(a.Diagnoses, func(d protocol.Diagnosis) bool { return d.Status == protocol.DiagnosisFail })
+		return api.Doctor{OK: ok, Checks: slices.Clone(a.Diagnoses)}, nil
+	})
 }
 
 // Whoami answers Me.

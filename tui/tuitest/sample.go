@@ -54,6 +54,11 @@ func Sample(now time.Time) *Arena {
 		Now: now, Me: api.Whoami{Name: "mira", Orgs: []string{"arena-org"}, Editor: true},
 		Build:  api.Version{Name: "arena", Version: "1.4.0", Commit: "0123abcd", GateSet: "gates-v2", Provider: "simulated", Simulated: true},
 		Budget: api.Budget{CapUSD: usd(800), PriorUSD: usd(20), SettledUSD: usd(318.4), ReservedUSD: usd(160), RecordedUSD: usd(318.4), CommittedUSD: usd(498.4), RemainingUSD: usd(301.6), Simulated: true},
+		Diagnoses: []protocol.Diagnosis{
+			{Check: "ledger-arithmetic", Status: protocol.DiagnosisOK, Detail: "what is settled and reserved adds up"},
+			{Check: "backup-age", Status: protocol.DiagnosisOK, Detail: "7 backups, the newest is from " + now.Add(-40*time.Minute).UTC().Format(time.RFC3339)},
+			{Check: "backup-drill", Status: protocol.DiagnosisSkipped, Detail: "arena doctor restores the newest backup for practice"},
+		},
 		events: make(chan api.Event), lines: make(chan protocol.LogLine),
 	}
 	a.Collections = collections(now)
