@@ -15,13 +15,13 @@ import (
 // attemptsScreen lists the gate and training attempts of a run. Attempts at
 // sealed tasks are never among them.
 type attemptsScreen struct {
+	listed
 	route    nav.Route
-	list     List
 	attempts map[string]artifacts.Attempt
 }
 
 func newAttempts(r nav.Route) *attemptsScreen {
-	return &attemptsScreen{route: r, list: NewList("outcome", "stage", "task", "ending", "step")}
+	return &attemptsScreen{route: r, listed: listed{NewList("outcome", "stage", "task", "ending", "step")}}
 }
 
 // Title is the part of the run.
@@ -35,37 +35,16 @@ func (s *attemptsScreen) Needs(World) []Key { return []Key{s.key()} }
 // Scopes are those of the list.
 func (s *attemptsScreen) Scopes(World) []Scope { return s.list.Scopes() }
 
-// Typing reports whether the filter has the focus.
-func (s *attemptsScreen) Typing() bool { return s.list.Typing() }
-
 // Update moves the selection and opens the selected attempt.
 func (s *attemptsScreen) Update(w World, msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	switch msg := msg.(type) {
-	case tea.KeyMsg:
-		s.list.Type(msg)
-	case Wheel:
-		s.list.Wheel(msg.Rows)
-	case Click:
-		if s.list.Click(msg.Y - 2) {
-			cmd = s.open()
-		}
-	case Act:
-		switch {
-		case s.list.Do(msg):
-		case msg.Intent == Back:
-			cmd = nav.To(nav.Back{})
-		case msg.Intent == Choose:
-			cmd = s.open()
-		}
-	}
+	cmd := s.update(msg, 2, s.open)
 	s.sync(w)
 	return cmd
 }
 
-func (s *attemptsScreen) open() tea.Cmd {
+func (s *attemptsScreen) open(i Intent) tea.Cmd {
 	a, ok := s.selected()
-	if !ok {
+	if !ok || i != Choose {
 		return nil
 	}
 	return nav.Go(nav.Route{Place: nav.Attempt, Challenge: s.route.Challenge, Run: s.route.Run, Attempt: a.Number})
@@ -132,8 +111,6 @@ func attemptColumns() []column {
 
 // View draws what the attempts promise, then the list.
 func (s *attemptsScreen) View(w World) string {
-	t, columns := w.Theme, attemptColumns()
-	widths := arrange(columns, w.Width-2)
 	all, _ := Read(w.Data, AttemptsQuery(s.route.Challenge, s.route.Run))
 	var cells []cell
 	if f := all.Forecast; f != nil && len(f.Tasks) > 0 {
@@ -142,15 +119,10 @@ func (s *attemptsScreen) View(w World) string {
 	if n := len(all.Problems); n > 0 {
 		cells = append(cells, cell{fmt.Sprintf("  %s could not be read", counted(n, "file")), look.Warn})
 	}
-	rows := []string{line(t, w.Width, cells...), "  " + headOf(t, columns, widths)}
-	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string { return rowOf(t, columns, widths, s.cells(w, s.attempts[id])) })...)
-	if s.list.Len() == 0 {
-		rows = append(rows, emptyLine(w, []Key{s.key()}, s.list.Filtered(), "No attempt was uploaded yet."))
-	}
-	for len(rows) < w.Height-1 {
-		rows = append(rows, "")
-	}
-	return block(append(rows, s.list.Status(t, w.Width, "attempt")), w.Height)
+	return block(s.draw(w, w.Width, []string{line(w.Theme, w.Width, cells...)}, table{
+		columns: attemptColumns(), noun: "attempt", keys: []Key{s.key()}, none: "No attempt was uploaded yet.",
+		cells: func(id string) []cell { return s.cells(w, s.attempts[id]) },
+	}), w.Height)
 }
 
 func (s *attemptsScreen) cells(w World, a artifacts.Attempt) []cell {

@@ -15,11 +15,11 @@ import (
 // boardScreen lists the messages of the shared board, with the selected one
 // beside them where there is room.
 type boardScreen struct {
-	list     List
+	listed
 	messages map[string]api.Message
 }
 
-func newBoard() *boardScreen { return &boardScreen{list: NewList("author", "agent")} }
+func newBoard() *boardScreen { return &boardScreen{listed: listed{NewList("author", "agent")}} }
 
 // Title is the tab's name.
 func (s *boardScreen) Title(World) string { return "Board" }
@@ -29,32 +29,12 @@ func (s *boardScreen) Needs(World) []Key { return []Key{MessagesQuery().Key} }
 
 // Scopes are those of the board and of the list.
 func (s *boardScreen) Scopes(World) []Scope {
-	if s.list.Typing() {
-		return s.list.Scopes()
-	}
-	return append([]Scope{OnBoard}, s.list.Scopes()...)
+	return s.scopes(OnBoard)
 }
-
-// Typing reports whether the filter has the focus.
-func (s *boardScreen) Typing() bool { return s.list.Typing() }
 
 // Update moves the selection, opens messages and begins new ones.
 func (s *boardScreen) Update(w World, msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	switch msg := msg.(type) {
-	case tea.KeyMsg:
-		s.list.Type(msg)
-	case Wheel:
-		s.list.Wheel(msg.Rows)
-	case Click:
-		if s.list.Click(msg.Y - 1) {
-			cmd = s.act(Choose)
-		}
-	case Act:
-		if !s.list.Do(msg) {
-			cmd = s.act(msg.Intent)
-		}
-	}
+	cmd := s.update(msg, 1, s.act)
 	s.sync(w)
 	return cmd
 }
@@ -62,8 +42,6 @@ func (s *boardScreen) Update(w World, msg tea.Msg) tea.Cmd {
 func (s *boardScreen) act(i Intent) tea.Cmd {
 	id, ok := s.list.Selected()
 	switch {
-	case i == Back:
-		return nav.To(nav.Back{})
 	case i == WriteNew:
 		return nav.Go(nav.Route{Place: nav.Write})
 	case i == Choose && ok:
@@ -114,25 +92,18 @@ const wideBoard = 110
 
 // View draws the list, and the selected message where there is room.
 func (s *boardScreen) View(w World) string {
-	t := w.Theme
 	width := w.Width
 	if width >= wideBoard {
 		width = (w.Width - gap) * 2 / 5
 	}
-	columns := []column{{title: "From", width: 14, flex: 1}, {title: "Message", width: 24, flex: 4}, {title: "Age", width: 4, right: true}}
-	widths := arrange(columns, width-2)
-	rows := []string{"  " + headOf(t, columns, widths)}
-	rows = append(rows, s.list.Rows(t, width, func(id string, _ int) string {
-		m := s.messages[id]
-		return rowOf(t, columns, widths, []cell{{from(m), look.Accent}, text(sentence(m.Body)), {Ago(w.Now, m.CreatedAt), look.Dim}})
-	})...)
-	if s.list.Len() == 0 {
-		rows = append(rows, emptyLine(w, []Key{MessagesQuery().Key}, s.list.Filtered(), "Nobody has written yet. w writes the first message."))
-	}
-	for len(rows) < w.Height-1 {
-		rows = append(rows, "")
-	}
-	rows = append(rows, s.list.Status(t, width, "message"))
+	rows := s.draw(w, width, nil, table{
+		columns: []column{{title: "From", width: 14, flex: 1}, {title: "Message", width: 24, flex: 4}, {title: "Age", width: 4, right: true}},
+		noun:    "message", keys: []Key{MessagesQuery().Key}, none: "Nobody has written yet. w writes the first message.",
+		cells: func(id string) []cell {
+			m := s.messages[id]
+			return []cell{{from(m), look.Accent}, text(sentence(m.Body)), {Ago(w.Now, m.CreatedAt), look.Dim}}
+		},
+	})
 	if id, ok := s.list.Selected(); ok && width < w.Width {
 		right := w.Width - width - gap
 		rows = beside(rows, width, messageRows(w, s.messages[id], right), right, w.Height)

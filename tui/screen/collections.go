@@ -13,13 +13,13 @@ import (
 
 // collectionsScreen lists the registered collections.
 type collectionsScreen struct {
-	list  List
+	listed
 	runs  map[string]int
 	ranks map[string]cell
 }
 
 func newCollections() *collectionsScreen {
-	return &collectionsScreen{list: NewList("team", "author", "challenge", "track", "agent", "type")}
+	return &collectionsScreen{listed: listed{NewList("team", "author", "challenge", "track", "agent", "type")}}
 }
 
 // Title is the tab's name.
@@ -30,42 +30,19 @@ func (s *collectionsScreen) Needs(w World) []Key {
 	return append(append(runsKeys(w.Data), CollectionsQuery().Key), boardKeys(w.Data)...)
 }
 
-// Scopes are those of collections and of the list.
-func (s *collectionsScreen) Scopes(World) []Scope {
-	return s.list.Scopes()
-}
-
-// Typing reports whether the filter has the focus.
-func (s *collectionsScreen) Typing() bool { return s.list.Typing() }
+// Scopes are those of the list.
+func (s *collectionsScreen) Scopes(World) []Scope { return s.list.Scopes() }
 
 // Update moves the selection and opens the selected collection.
 func (s *collectionsScreen) Update(w World, msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	switch msg := msg.(type) {
-	case tea.KeyMsg:
-		s.list.Type(msg)
-	case Wheel:
-		s.list.Wheel(msg.Rows)
-	case Click:
-		if s.list.Click(msg.Y - 1) {
-			cmd = s.open(w)
-		}
-	case Act:
-		switch {
-		case s.list.Do(msg):
-		case msg.Intent == Back:
-			cmd = nav.To(nav.Back{})
-		case msg.Intent == Choose:
-			cmd = s.open(w)
-		}
-	}
+	cmd := s.update(msg, 1, func(i Intent) tea.Cmd { return s.open(w, i) })
 	s.sync(w)
 	return cmd
 }
 
-func (s *collectionsScreen) open(w World) tea.Cmd {
+func (s *collectionsScreen) open(w World, i Intent) tea.Cmd {
 	id, ok := s.list.Selected()
-	if !ok {
+	if !ok || i != Choose {
 		return nil
 	}
 	return nav.Go(nav.Route{Place: nav.Collection, Challenge: deref(collectionsByID(w.Data)[id].TargetChallengeID), Collection: id})
@@ -139,19 +116,10 @@ func collectionColumns() []column {
 
 // View draws the list.
 func (s *collectionsScreen) View(w World) string {
-	t, columns := w.Theme, collectionColumns()
-	widths := arrange(columns, w.Width-2)
-	rows := []string{"  " + headOf(t, columns, widths)}
-	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
-		return rowOf(t, columns, widths, s.cells(w, collectionsByID(w.Data)[id]))
-	})...)
-	if s.list.Len() == 0 {
-		rows = append(rows, emptyLine(w, []Key{CollectionsQuery().Key}, s.list.Filtered(), "No collection yet. One is registered with: arena submit --dir DIR --challenge ID"))
-	}
-	for len(rows) < w.Height-1 {
-		rows = append(rows, "")
-	}
-	return block(append(rows, s.list.Status(t, w.Width, "collection")), w.Height)
+	return block(s.draw(w, w.Width, nil, table{
+		columns: collectionColumns(), noun: "collection", keys: []Key{CollectionsQuery().Key}, none: "No collection yet. One is registered with: arena submit --dir DIR --challenge ID",
+		cells: func(id string) []cell { return s.cells(w, collectionsByID(w.Data)[id]) },
+	}), w.Height)
 }
 
 func (s *collectionsScreen) cells(w World, e api.Environment) []cell {

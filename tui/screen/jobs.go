@@ -13,12 +13,12 @@ import (
 
 // jobsScreen lists every compute job with what it was for and what it cost.
 type jobsScreen struct {
-	list List
+	listed
 	jobs map[string]api.Job
 }
 
 func newJobs() *jobsScreen {
-	return &jobsScreen{list: NewList("stage", "challenge", "provider", "flavor")}
+	return &jobsScreen{listed: listed{NewList("stage", "challenge", "provider", "flavor")}}
 }
 
 // Title is the tab's name.
@@ -30,40 +30,19 @@ func (s *jobsScreen) Needs(World) []Key { return []Key{JobsQuery().Key, BudgetQu
 // Scopes are those of the list.
 func (s *jobsScreen) Scopes(World) []Scope { return s.list.Scopes() }
 
-// Typing reports whether the filter has the focus.
-func (s *jobsScreen) Typing() bool { return s.list.Typing() }
-
 // Update moves the selection and opens the job's run.
 func (s *jobsScreen) Update(w World, msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	switch msg := msg.(type) {
-	case tea.KeyMsg:
-		s.list.Type(msg)
-	case Wheel:
-		s.list.Wheel(msg.Rows)
-	case Click:
-		if s.list.Click(msg.Y - s.above()) {
-			cmd = s.open()
-		}
-	case Act:
-		switch {
-		case s.list.Do(msg):
-		case msg.Intent == Back:
-			cmd = nav.To(nav.Back{})
-		case msg.Intent == Choose:
-			cmd = s.open()
-		}
-	}
+	cmd := s.update(msg, jobsHead, s.open)
 	s.sync(w)
 	return cmd
 }
 
-// above is the number of rows over the list.
-func (s *jobsScreen) above() int { return 5 }
+// jobsHead is the number of rows over the list: the budget and the titles.
+const jobsHead = budgetHeight + 1
 
 func (s *jobsScreen) sync(w World) {
 	rows, _ := Read(w.Data, JobsQuery())
-	s.list.Size(w.Height - s.above() - 1)
+	s.list.Size(w.Height - jobsHead - 1)
 	s.list.Set(w.Version(), func() []string {
 		s.jobs = make(map[string]api.Job, len(rows.All))
 		ids := make([]string, len(rows.All))
@@ -82,10 +61,10 @@ func (s *jobsScreen) sync(w World) {
 	})
 }
 
-func (s *jobsScreen) open() tea.Cmd {
+func (s *jobsScreen) open(i Intent) tea.Cmd {
 	id, _ := s.list.Selected()
 	j, ok := s.jobs[id]
-	if !ok {
+	if !ok || i != Choose {
 		return nil
 	}
 	return nav.Go(nav.Route{Place: nav.Run, Challenge: j.Challenge, Run: j.RunID})
@@ -118,17 +97,10 @@ func jobColumns() []column {
 
 // View draws the budget and the list.
 func (s *jobsScreen) View(w World) string {
-	t, columns := w.Theme, jobColumns()
-	widths := arrange(columns, w.Width-2)
-	rows := append(budgetRows(w, w.Width), "  "+headOf(t, columns, widths))
-	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string { return rowOf(t, columns, widths, s.cells(w, s.jobs[id])) })...)
-	if s.list.Len() == 0 {
-		rows = append(rows, emptyLine(w, []Key{JobsQuery().Key}, s.list.Filtered(), "No job yet."))
-	}
-	for len(rows) < w.Height-1 {
-		rows = append(rows, "")
-	}
-	return block(append(rows, s.list.Status(t, w.Width, "job")), w.Height)
+	return block(s.draw(w, w.Width, budgetRows(w, w.Width), table{
+		columns: jobColumns(), noun: "job", keys: []Key{JobsQuery().Key}, none: "No job yet.",
+		cells: func(id string) []cell { return s.cells(w, s.jobs[id]) },
+	}), w.Height)
 }
 
 func (s *jobsScreen) cells(w World, j api.Job) []cell {

@@ -18,14 +18,14 @@ import (
 // leaderboardScreen ranks the collections of one challenge, and shows how much of
 // the order means something.
 type leaderboardScreen struct {
+	listed
 	challenge string // empty until one is chosen: the first with results
 	turns     int64  // how often another was chosen
-	list      List
 	rows      []leaderboard.Row
 }
 
 func newLeaderboard(r nav.Route) *leaderboardScreen {
-	return &leaderboardScreen{challenge: r.Challenge, list: NewList("author", "agent", "title")}
+	return &leaderboardScreen{challenge: r.Challenge, listed: listed{NewList("author", "agent", "title")}}
 }
 
 // Title is the challenge that is shown.
@@ -56,40 +56,18 @@ func (s *leaderboardScreen) Needs(w World) []Key {
 
 // Scopes are those of the ranking and of the list.
 func (s *leaderboardScreen) Scopes(World) []Scope {
-	if s.list.Typing() {
-		return s.list.Scopes()
-	}
-	return append([]Scope{OnRanking}, s.list.Scopes()...)
+	return s.scopes(OnRanking)
 }
-
-// Typing reports whether the filter has the focus.
-func (s *leaderboardScreen) Typing() bool { return s.list.Typing() }
 
 // Update moves the selection, changes the challenge and opens collections.
 func (s *leaderboardScreen) Update(w World, msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	switch msg := msg.(type) {
-	case tea.KeyMsg:
-		s.list.Type(msg)
-	case Wheel:
-		s.list.Wheel(msg.Rows)
-	case Click:
-		if s.list.Click(msg.Y - rankingHead) {
-			cmd = s.act(w, Choose)
-		}
-	case Act:
-		if !s.list.Do(msg) {
-			cmd = s.act(w, msg.Intent)
-		}
-	}
+	cmd := s.update(msg, rankingHead, func(i Intent) tea.Cmd { return s.act(w, i) })
 	s.sync(w)
 	return cmd
 }
 
 func (s *leaderboardScreen) act(w World, i Intent) tea.Cmd {
 	switch i {
-	case Back:
-		return nav.To(nav.Back{})
 	case NextChallenge:
 		s.turn(w, 1)
 	case PrevChallenge:

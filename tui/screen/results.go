@@ -9,17 +9,16 @@ import (
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 	"github.com/posttrainarena/arena/tui/look"
-	"github.com/posttrainarena/arena/tui/nav"
 )
 
 // resultsScreen lists collected results: those that wait for review first, the
 // oldest of them on top.
 type resultsScreen struct {
-	list List
+	listed
 }
 
 func newResults() *resultsScreen {
-	return &resultsScreen{list: NewList("result", "team", "author", "challenge")}
+	return &resultsScreen{listed: listed{NewList("result", "team", "author", "challenge")}}
 }
 
 // Title is what the tab is about.
@@ -34,36 +33,12 @@ func (s *resultsScreen) Needs(w World) []Key {
 
 // Scopes are those of results and of the list.
 func (s *resultsScreen) Scopes(World) []Scope {
-	if s.list.Typing() {
-		return s.list.Scopes()
-	}
-	return append([]Scope{OnResults}, s.list.Scopes()...)
+	return s.scopes(OnResults)
 }
-
-// Typing reports whether the filter has the focus.
-func (s *resultsScreen) Typing() bool { return s.list.Typing() }
 
 // Update moves the selection and opens the selected result.
 func (s *resultsScreen) Update(w World, msg tea.Msg) tea.Cmd {
-	var cmd tea.Cmd
-	switch msg := msg.(type) {
-	case tea.KeyMsg:
-		s.list.Type(msg)
-	case Wheel:
-		s.list.Wheel(msg.Rows)
-	case Click:
-		if s.list.Click(msg.Y - 1) {
-			cmd = s.act(w, Choose)
-		}
-	case Act:
-		switch {
-		case s.list.Do(msg):
-		case msg.Intent == Back:
-			cmd = nav.To(nav.Back{})
-		default:
-			cmd = s.act(w, msg.Intent)
-		}
-	}
+	cmd := s.update(msg, 1, func(i Intent) tea.Cmd { return s.act(w, i) })
 	s.sync(w)
 	return cmd
 }
@@ -157,20 +132,13 @@ func resultColumns() []column {
 
 // View draws the list.
 func (s *resultsScreen) View(w World) string {
-	t, columns := w.Theme, resultColumns()
-	widths := arrange(columns, w.Width-2)
-	rows := []string{"  " + headOf(t, columns, widths)}
-	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
-		r, _ := runByID(w.Data, id)
-		return rowOf(t, columns, widths, s.cells(w, r))
-	})...)
-	if s.list.Len() == 0 {
-		rows = append(rows, emptyLine(w, runsKeys(w.Data), s.list.Filtered(), "No result yet. A scored run's is collected with s on its row in Runs."))
-	}
-	for len(rows) < w.Height-1 {
-		rows = append(rows, "")
-	}
-	return block(append(rows, s.list.Status(t, w.Width, "result")), w.Height)
+	return block(s.draw(w, w.Width, nil, table{
+		columns: resultColumns(), noun: "result", keys: runsKeys(w.Data), none: "No result yet. A scored run's is collected with s on its row in Runs.",
+		cells: func(id string) []cell {
+			r, _ := runByID(w.Data, id)
+			return s.cells(w, r)
+		},
+	}), w.Height)
 }
 
 func (s *resultsScreen) cells(w World, r api.Run) []cell {

@@ -9,18 +9,17 @@ import (
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 	"github.com/posttrainarena/arena/tui/look"
-	"github.com/posttrainarena/arena/tui/nav"
 )
 
 // runsScreen lists the runs of all challenges.
 type runsScreen struct {
-	list    List
+	listed
 	asked   map[*api.Run]Fields // what the filter asked of runs that are as they were
 	askedOf int64               // what else those were made from
 }
 
 func newRuns() *runsScreen {
-	return &runsScreen{list: NewList("state", "team", "author", "challenge", "stage", "result", "class")}
+	return &runsScreen{listed: listed{NewList("state", "team", "author", "challenge", "stage", "result", "class")}}
 }
 
 // Title is the tab's name.
@@ -36,14 +35,8 @@ func (s *runsScreen) Needs(w World) []Key {
 
 // Scopes are those of the list, and of the selected run.
 func (s *runsScreen) Scopes(World) []Scope {
-	if s.list.Typing() {
-		return s.list.Scopes()
-	}
-	return append([]Scope{OnRuns}, s.list.Scopes()...)
+	return s.scopes(OnRuns)
 }
-
-// Typing reports whether the filter has the focus.
-func (s *runsScreen) Typing() bool { return s.list.Typing() }
 
 func (s *runsScreen) sync(w World) {
 	s.list.Size(w.Height - 2)
@@ -106,33 +99,14 @@ func (s *runsScreen) resultWord(w World, r *api.Run) string {
 
 // Update moves the selection and acts on the selected run.
 func (s *runsScreen) Update(w World, msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case tea.KeyMsg:
-		s.list.Type(msg)
-	case Wheel:
-		s.list.Wheel(msg.Rows)
-	case Click:
-		if s.list.Click(msg.Y - 1) {
-			return s.act(w, Choose)
+	cmd := s.update(msg, 1, func(i Intent) tea.Cmd {
+		if r, ok := s.selected(w); ok {
+			return actOnRun(w, r, i)
 		}
-	case Act:
-		if !s.list.Do(msg) {
-			return s.act(w, msg.Intent)
-		}
-	}
-	s.sync(w)
-	return nil
-}
-
-func (s *runsScreen) act(w World, i Intent) tea.Cmd {
-	if i == Back {
-		return nav.To(nav.Back{})
-	}
-	r, ok := s.selected(w)
-	if !ok {
 		return nil
-	}
-	return actOnRun(w, r, i)
+	})
+	s.sync(w)
+	return cmd
 }
 
 func (s *runsScreen) selected(w World) (api.Run, bool) {
@@ -165,20 +139,13 @@ func runColumns() []column {
 
 // View draws the list.
 func (s *runsScreen) View(w World) string {
-	t, columns := w.Theme, runColumns()
-	widths := arrange(columns, w.Width-2)
-	rows := []string{"  " + headOf(t, columns, widths)}
-	rows = append(rows, s.list.Rows(t, w.Width, func(id string, _ int) string {
-		r, _ := runByID(w.Data, id)
-		return rowOf(t, columns, widths, s.cells(w, r))
-	})...)
-	if s.list.Len() == 0 {
-		rows = append(rows, emptyLine(w, runsKeys(w.Data), s.list.Filtered(), "No run yet. One starts with: arena run --challenge ID --id ENV --execute"))
-	}
-	for len(rows) < w.Height-1 {
-		rows = append(rows, "")
-	}
-	return block(append(rows, s.list.Status(t, w.Width, "run")), w.Height)
+	return block(s.draw(w, w.Width, nil, table{
+		columns: runColumns(), noun: "run", keys: runsKeys(w.Data), none: "No run yet. One starts with: arena run --challenge ID --id ENV --execute",
+		cells: func(id string) []cell {
+			r, _ := runByID(w.Data, id)
+			return s.cells(w, r)
+		},
+	}), w.Height)
 }
 
 func (s *runsScreen) cells(w World, r api.Run) []cell {
