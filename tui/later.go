@@ -54,26 +54,20 @@ func (m *Model) takeBack() tea.Cmd {
 // toast is a sentence that shows for a while.
 type toast struct {
 	nav.Flash
-	serial int
+	until time.Time
 }
 
-// toastOver ends a toast, unless another has come since.
-type toastOver struct{ serial int }
-
+// flash says a sentence in place of the one before. There is nothing more to do:
+// a later beat ends it.
 func (m *Model) flash(mood nav.Mood, text string) tea.Cmd {
-	m.toast = toast{Flash: nav.Flash{Mood: mood, Text: text}, serial: m.toast.serial + 1}
-	return m.toastFades()
+	m.toast = toast{Flash: nav.Flash{Mood: mood, Text: text}, until: m.now.Add(toastFor)}
+	return nil
 }
 
-// toastFades ends the toast that shows in a while.
-func (m *Model) toastFades() tea.Cmd {
-	serial := m.toast.serial
-	return m.after(toastFor, func(time.Time) tea.Msg { return toastOver{serial} })
-}
-
-func (m *Model) toastOver(o toastOver) {
-	if o.serial == m.toast.serial {
-		m.toast.Flash = nav.Flash{}
+// fade ends a sentence that has shown for long enough.
+func (m *Model) fade() {
+	if !m.now.Before(m.toast.until) {
+		m.toast = toast{}
 	}
 }
 

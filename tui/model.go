@@ -83,8 +83,8 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		options: o, theme: o.theme(), keys: keys, data: screen.NewData(), panes: map[nav.Place]screen.Panes{}, tabs: map[nav.Place]screen.Screen{}, drafts: screen.Drafts{},
 		mouse: true, now: o.Now(), do: guarded(ctx, o.Client),
 	}
-	m.recall()
 	m.data.Tick(m.now)
+	m.recall()
 	m.show(nav.Route{Place: nav.Overview})
 	return m, nil
 }
@@ -168,6 +168,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case beatMsg:
 		m.now = msg.now
 		m.data.Tick(msg.now)
+		m.fade()
 		return tea.Batch(m.tick(), m.sendDue())
 	case eventsMsg:
 		return m.happened(msg)
@@ -180,9 +181,6 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case screen.Changed:
 		return m.changed(msg)
-	case toastOver:
-		m.toastOver(msg)
-		return nil
 	case settingsKept:
 		return m.wereKept(msg)
 	case pagerReady:

@@ -102,7 +102,7 @@ func (m *Model) recall() {
 		err = json.Unmarshal(raw, &s)
 	}
 	if err != nil {
-		m.toast.Flash = nav.Flash{Mood: nav.Warned, Text: "The layout of last time cannot be read, so it is as it comes: " + err.Error()}
+		m.flash(nav.Warned, "The layout of last time cannot be read, so it is as it comes: "+err.Error())
 		s = settings{}
 	}
 	for place, p := range s.Panes {
@@ -112,16 +112,12 @@ func (m *Model) recall() {
 	m.kept = m.written()
 }
 
-// resume does to the terminal what was recalled.
+// resume releases the mouse if it was released last time.
 func (m *Model) resume() tea.Cmd {
-	var cmds []tea.Cmd
-	if !m.mouse {
-		cmds = append(cmds, m.restoreMouse())
+	if m.mouse {
+		return nil
 	}
-	if m.toast.Text != "" {
-		cmds = append(cmds, m.toastFades())
-	}
-	return tea.Batch(cmds...)
+	return m.restoreMouse()
 }
 
 // written is what there is to remember now.
