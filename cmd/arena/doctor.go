@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posttrainarena/arena/configs"
+	"github.com/posttrainarena/arena/fixture/world"
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/store"
 	"github.com/posttrainarena/arena/store/backups"
@@ -148,8 +149,21 @@ func (d *doctor) mend(check string, status protocol.DiagnosisStatus, fix string,
 	last.Status, last.Safe = protocol.DiagnosisFixed, false
 }
 
+// asMocked goes on with the configuration that a mocked arena runs on: its cap is
+// that of its history.
+func (d *doctor) asMocked(ctx context.Context) {
+	mock, err := d.store.Mock(ctx)
+	if err != nil || mock == nil {
+		return
+	}
+	if cfg, err := world.Config(d.config, *mock); err == nil {
+		d.config = cfg
+	}
+}
+
 // checkRecords judges what the database says about itself.
 func (d *doctor) checkRecords(ctx context.Context) {
+	d.asMocked(ctx)
 	var err error
 	if d.exam, err = d.store.Examine(ctx); err != nil {
 		d.fail("records", "restore a backup if the database is damaged", "the records cannot be examined: %v", err)

@@ -30,6 +30,7 @@ func (f Fields) folded() Fields {
 // by spaces and must all hold:
 //
 //	aurora           a word or regular expression somewhere in the row
+//	/e0+1/           the same between slashes
 //	state:failed     in one field
 //	age:<2d          younger than two days; also age:>3h
 //	!state:scored    the opposite of a term
@@ -76,6 +77,9 @@ func ParseFilter(text string, names []string) Filtering {
 					t.field, word = field, value
 				}
 			}
+		}
+		if n := len(word); n > 2 && word[0] == '/' && word[n-1] == '/' {
+			word = word[1 : n-1]
 		}
 		t.literal = strings.ToLower(word)
 		if regexp.QuoteMeta(word) != word {

@@ -36,6 +36,10 @@ func TestFilter(t *testing.T) {
 		{"age:nonsense", false}, // a word like any other
 		{"runtime.*space", true},
 		{"^challenge-1", true},
+		{"/runtime.*space/", true},
+		{"!/^challenge-1/", false},
+		{"state:/fail|queued/", true},
+		{"//", false},
 		{"(6", true}, // no expression: as it stands
 		{"[", false},
 		{"unknown:field", false},

@@ -174,7 +174,7 @@ func doctorTodos(w World) []todo {
 		t := todo{id: "doctor:" + f.Check, what: f.Check, why: sentence(f.Detail), route: nav.Route{Place: nav.Health}}
 		switch diagnosed(f.Status) {
 		case breaks:
-			t.rank, t.mark = 0, mark{w.Theme.Alarm, "doctor", look.Bad}
+			t.rank, t.mark = 2, mark{w.Theme.Alarm, "doctor", look.Bad}
 		case doubt:
 			t.rank, t.mark = 6, mark{w.Theme.Alarm, "doctor", look.Warn}
 		default:
