@@ -82,7 +82,7 @@ func TestDecisionCanBeTakenBack(t *testing.T) {
 		p.Type("enter", "a", "ctrl+s", "tab", "enter", "3")
 		p.Has("◐ deciding")
 		p.Type("enter", "a")
-		p.Has("A decision on it is about to be sent")
+		p.Has("A decision on it is about to be sent", "Accept b00000000001: sent in") // nothing hides what waits
 		p.Type("z")
 		p.Has("Taken back: Accept b00000000001. Nothing was sent.")
 		p.Pass(time.Minute)
@@ -91,6 +91,30 @@ func TestDecisionCanBeTakenBack(t *testing.T) {
 		}
 		p.Type("z")
 		p.Has("There is nothing to take back")
+	})
+}
+
+// Who leaves a result undecided does not keep others from it.
+func TestClaimEndsWhenTheResultIsLeft(t *testing.T) {
+	inBubble(t, func(p *tuitest.Pump, a *tuitest.Arena) {
+		claims := func() (all []string) {
+			for _, c := range a.Calls {
+				if strings.HasPrefix(c, "claim ") || strings.HasPrefix(c, "release ") {
+					all = append(all, c)
+				}
+			}
+			return all
+		}
+		p.Type("enter", "a", "ctrl+s", "esc") // no, after all
+		p.Pass(time.Minute)
+		p.Has("you are reviewing it")
+		p.Type("esc", "enter", "esc")
+		if diff := cmp.Diff([]string{"claim " + tuitest.RunPending, "release " + tuitest.RunPending}, claims()[:2]); diff != "" {
+			t.Error(diff)
+		}
+		p.Pass(time.Minute)
+		p.Type("enter")
+		p.Lacks("you are reviewing it")
 	})
 }
 
@@ -557,7 +581,7 @@ func TestDoctorsFindings(t *testing.T) {
 		p.Has("make one now; arena doctor --fix does it")
 		p.Type("1")
 		p.Has("! doctor   ledger-arithmetic", "settled and reserved", "! doctor   backup-age")
-		p.Type("g", "enter")
+		p.Type("g", "j", "j", "enter") // behind the reviews
 		p.Has("Health 4 things")
 		a.Change(func(a *tuitest.Arena) { a.Me.Editor = false })
 		p.Pass(6 * time.Minute)

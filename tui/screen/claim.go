@@ -65,3 +65,13 @@ func (s *reviewScreen) giveUp(w World) tea.Cmd {
 	}
 	return nil
 }
+
+// giveBack ends the person's claim when they leave the result undecided, as after
+// a question that they answered with no.
+func (s *reviewScreen) giveBack(w World) tea.Cmd {
+	_, res, ok := s.result(w)
+	if c, claimed := liveClaim(w, res); !ok || !claimed || c.By != w.Me().Name {
+		return nil
+	}
+	return s.giveUp(w)
+}

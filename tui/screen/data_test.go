@@ -222,3 +222,54 @@ func TestMockedArenaHasItsOwnClock(t *testing.T) {
 		t.Errorf("the skew is %s after something newer", d.Skew())
 	}
 }
+
+// What is made from answers is made again when one of its own kind changes, and
+// not for any other.
+func TestMemoKeepsWhatDidNotChange(t *testing.T) {
+	d := NewData()
+	Put(d, ChallengesQuery(), []api.Challenge{{ID: "c"}})
+	Put(d, RunsQuery("c"), Rows[api.Run]{All: []api.Run{{RunID: "b", ChallengeID: "c", CreatedAt: at(1)}, {RunID: "a", ChallengeID: "c"}}})
+	before := allRuns(d)
+	Put(d, BudgetQuery(), api.Budget{})
+	if &allRuns(d)[0] != &before[0] {
+		t.Error("the runs are indexed again for a budget")
+	}
+	Put(d, RunQuery("c", "a"), api.Run{RunID: "a", ChallengeID: "c", State: protocol.RunScored, Since: at(2)})
+	after := allRuns(d)
+	if after[1].State != protocol.RunScored || before[1].State == protocol.RunScored {
+		t.Error("what was read of one run is not among all, or changed what was made before")
+	}
+	if after[0] != before[0] {
+		t.Error("a run that nothing was read about is copied")
+	}
+}
+
+// An answer that the arena does not renew is told from one that is new.
+func TestBehind(t *testing.T) {
+	d, keys := NewData(), []Key{BudgetQuery().Key, ReadyQuery().Key}
+	if _, behind := d.Behind(keys); behind {
+		t.Error("what was never read is old")
+	}
+	d.Tick(at(0))
+	Put(d, BudgetQuery(), api.Budget{})
+	if _, behind := d.Behind(keys); behind {
+		t.Error("what has just come is old")
+	}
+	for _, err := range []error{protocol.ErrInternal, client.ErrNetwork} {
+		r := asks(d, 20, keys[0])[0]
+		d.Accept(Loaded{Key: r.Key, Serial: r.Serial, Err: err, At: at(21)})
+		if since, behind := d.Behind(keys); !behind || !since.Equal(at(0)) {
+			t.Errorf("%v: behind %t since %s", err, behind, since)
+		}
+		d.Tick(at(0))
+		Put(d, BudgetQuery(), api.Budget{})
+	}
+	d.Tick(at(44))
+	if _, behind := d.Behind(keys); behind {
+		t.Error("what is being asked for again is old")
+	}
+	d.Tick(at(45))
+	if _, behind := d.Behind(keys); !behind {
+		t.Error("what is three times as old as it is meant to get is not old")
+	}
+}

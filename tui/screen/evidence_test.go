@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +103,20 @@ func TestGatesAsEvidence(t *testing.T) {
 				t.Errorf("%s: %d, %q", c.name, e.verdict, e.detail)
 			}
 		}
+	}
+}
+
+// What the arena noted as odd about the evidence is put before the person, and into
+// what they confirm.
+func TestOdditiesAreEvidence(t *testing.T) {
+	r, res := soundResult()
+	res.Notes = []string{"two cells were uploaded twice"}
+	list := evidenceOf(dataWith(), r, res)
+	if !slices.ContainsFunc(list, func(e evidence) bool { return e.verdict == doubt && e.detail == res.Notes[0] }) {
+		t.Errorf("%+v", list)
+	}
+	if note := draftNote(list, res, true); !strings.Contains(note, "Looked at: oddity: two cells were uploaded twice") {
+		t.Error(note)
 	}
 }
 

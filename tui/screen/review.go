@@ -149,7 +149,7 @@ func (s *reviewScreen) act(w World, i Intent) tea.Cmd {
 		s.deciding = false
 		return s.giveUp(w)
 	case Back:
-		return nav.To(nav.Back{})
+		return tea.Batch(s.giveBack(w), nav.To(nav.Back{}))
 	case NextPane, PrevPane:
 		step := reviewPart(1)
 		if i == PrevPane {

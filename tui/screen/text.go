@@ -52,11 +52,10 @@ func coarse(d time.Duration) string {
 
 // dollars is an amount of money with two places.
 func dollars(m protocol.Micros) string {
-	sign := ""
-	if m < 0 {
-		sign, m = "-", -m
+	cents, sign := (max(m, -m)+5_000)/10_000, ""
+	if m < 0 && cents > 0 {
+		sign = "-"
 	}
-	cents := (m + 5_000) / 10_000
 	return fmt.Sprintf("%s$%s.%02d", sign, thousands(int64(cents/100)), cents%100)
 }
 
