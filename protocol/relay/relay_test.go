@@ -133,8 +133,8 @@ func newPlace(t testing.TB, o relay.Options, model http.HandlerFunc) *place {
 	return p
 }
 
-// connect has the job connect and waits until it has; the returned function ends
-// the job as a kill would.
+// connect has the job connect, once, and waits until it has; the returned function
+// ends the job as a kill would.
 func (p *place) connect() (kill func()) {
 	p.t.Helper()
 	before := p.seen().Connections
@@ -142,12 +142,18 @@ func (p *place) connect() (kill func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = relay.Job{Arena: p.arena.URL, Run: run, Secret: jobSecret, JobID: "job-1", To: p.model.URL, Key: bridgeKey, Log: slog.New(slog.DiscardHandler)}.Serve(ctx)
+		_ = relay.Job{Arena: p.arena.URL, Run: run, Secret: jobSecret, JobID: "job-1", To: p.model.URL, Key: bridgeKey, Log: slog.New(slog.DiscardHandler), Sleep: forever}.Serve(ctx)
 	}()
 	p.until("the job is connected", func() bool { return p.seen().Connections > before && p.seen().State == protocol.RelayConnected })
 	kill = func() { cancel(); <-done }
 	p.t.Cleanup(kill)
 	return kill
+}
+
+// forever keeps a job that lost its connection from connecting again.
+func forever(ctx context.Context, _ time.Duration) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 func (p *place) seen() protocol.Relay {

@@ -57,7 +57,7 @@ func TestFailures(t *testing.T) {
 		{"null", hubtest.Text("application/json", "null"), "unknown", "unreachable", "unreachable", "", "", "unreachable", "describes no job"},
 		{"another thing", hubtest.Text("application/json", `{"id":"../../x","createdAt":"2026-01-01T00:00:00Z"}`), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "describes no job"},
 		{"nothing", hubtest.Text("application/json", ""), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "cannot be read"},
-		{"a slow body", hubtest.Stall(1), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "breaks off"},
+		{"a slow body", hubtest.Stall(1), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "took longer than"},
 		{"a cut body", hubtest.Cut(3), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "breaks off"},
 		{"a lost answer", hubtest.Lost(), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "did not answer"},
 		{"a reset", hubtest.Reset(), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "did not answer"},
@@ -67,8 +67,11 @@ func TestFailures(t *testing.T) {
 		t.Run(c.about, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t)
-			short := func(o *hfjobs.Options) { o.Timeout = 200 * time.Millisecond }
-			provider := p.open(short)
+			provider := p.open(func(o *hfjobs.Options) {
+				if c.about == "a slow body" {
+					o.Timeout = time.Second
+				}
+			})
 			p.hub.Fail("POST /api/jobs/benchflow", 0, c.fault)
 			_, err := provider.Start(t.Context(), spec(run, "long"))
 			if class(err) != c.create || !strings.Contains(err.Error(), c.say) || strings.Contains(err.Error(), "CANARY") || strings.Contains(err.Error(), "<p>") || strings.Contains(err.Error(), "\n") {

@@ -85,7 +85,7 @@ func (p *place) open(change ...func(*hfjobs.Options)) *hfjobs.Provider {
 	o := hfjobs.Options{
 		URL: p.hub.URL, Namespace: namespace, RunsDataset: runsDataset, Token: token, Secrets: map[string]string{"HF_TOKEN": "hf_forJobsCANARY"}, Transport: transport,
 		UserAgent: "test/1", Cache: p.cache, Now: p.now, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		Quiet: 50 * time.Millisecond, Last: 500 * time.Millisecond, Timeout: 2 * time.Second,
+		Quiet: 50 * time.Millisecond, Last: 3 * time.Second, Timeout: 10 * time.Second,
 	}
 	for _, f := range change {
 		f(&o)

@@ -14,7 +14,7 @@ import (
 
 func texts(t *testing.T, p jobs.Provider, id string, after int64) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var all []string
 	for line, err := range p.Logs(ctx, id, after) {
