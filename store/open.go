@@ -64,6 +64,7 @@ type Store struct {
 	lock   *os.File
 	writer *sql.DB
 	reader *sql.DB
+	state  stateReader
 	pack   *zstd.Encoder
 	unpack *zstd.Decoder
 	schema int // number of the newest migration
@@ -208,7 +209,7 @@ func (s *Store) open(ctx context.Context, o Options) error {
 	if err := s.migrate(ctx, all); err != nil {
 		return err
 	}
-	if s.reader, err = openHandle(path, roleReader, o.Readers); err != nil {
+	if s.reader, err = openHandle(path, roleReader, o.Readers+1); err != nil { // and the one of State
 		return err
 	}
 	if err := s.reader.PingContext(ctx); err != nil {
@@ -232,6 +233,7 @@ func (s *Store) Close() error {
 // when nobody reads from it.
 func (s *Store) shut() error {
 	var errs []error
+	errs = append(errs, s.state.close())
 	if s.reader != nil {
 		errs = append(errs, s.reader.Close())
 	}

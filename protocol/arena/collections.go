@@ -78,7 +78,14 @@ func (s *Service) examine(ctx context.Context, who protocol.Identity, sub Submis
 	if err != nil {
 		return Validation{}, err
 	}
-	v, err := s.judge(snapshot, sub.Source.EntryPath)
+	var v Validation
+	select { // gates compute, and must leave a processor to everybody who only reads
+	case s.judging <- struct{}{}:
+		v, err = s.judge(snapshot, sub.Source.EntryPath)
+		<-s.judging
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return v, errors.Join(err, snapshot.Release())
 	}

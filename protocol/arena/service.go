@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -85,6 +86,7 @@ type Service struct {
 	tallies  asOf[protocol.RunTally]
 	tries    triesCache
 
+	judging     chan struct{} // holds one for each collection that gates are at work on
 	validations quota
 	messages    quota
 	vouched     vouched
@@ -125,6 +127,7 @@ func New(cfg Config) (*Service, error) {
 	s.redactor = joblog.NewRedactor(sealedNames)
 	s.watchers.running, s.watchers.retries = map[string]bool{}, map[string]time.Time{}
 	s.watchers.streams = map[string]chan struct{}{}
+	s.judging = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 	s.validations = quota{what: "validations", perHour: cfg.PerHour.Validations}
 	s.messages = quota{what: "messages", perHour: cfg.PerHour.Messages}
 	return s, nil

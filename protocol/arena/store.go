@@ -47,6 +47,7 @@ type Reader interface {
 
 	Events(ctx context.Context, after int64, limit int) ([]protocol.Event, error)
 	LastEvent(ctx context.Context) (int64, error)
+	State(ctx context.Context) (int64, error) // another number after anything was committed
 	Audit(ctx context.Context, page protocol.Page) ([]protocol.Audit, string, error)
 	ViewReader
 	Ready(ctx context.Context) error // nil when migrated and the disk takes writes

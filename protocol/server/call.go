@@ -34,6 +34,10 @@ type call struct {
 	who       protocol.Identity
 	requestID string
 	cut       bool // nobody waits for the rest of the body
+
+	key   string // under which the answer is kept; empty when it is not
+	state int64  // of the store before the answer was made
+	began time.Time
 	// environment is the collection that a body names, for what a refusal teaches.
 	environment string
 }
@@ -149,11 +153,23 @@ func (c *call) answer(status int, v any) error {
 
 // bytes writes an answer of known content.
 func (c *call) bytes(status int, contentType string, raw []byte) error {
-	h := c.w.Header()
-	c.bound()
+	tag := ""
 	if c.r.Method != http.MethodPost {
 		sum := sha256.Sum256(raw)
-		tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:15]) + `"`
+		tag = `"` + base64.RawURLEncoding.EncodeToString(sum[:15]) + `"`
+	}
+	if c.key != "" && status == http.StatusOK {
+		c.server.answers.put(c.key, kept{state: c.state, at: c.began, kind: contentType, link: c.w.Header().Get("Link"), tag: tag, body: raw})
+	}
+	c.deliver(status, contentType, tag, raw)
+	return nil
+}
+
+// deliver writes an answer. One with a tag is 304 for a client that has it.
+func (c *call) deliver(status int, contentType, tag string, raw []byte) {
+	h := c.w.Header()
+	c.bound()
+	if tag != "" {
 		h.Set("ETag", tag)
 		if c.who.SignedIn() {
 			h.Set("Cache-Control", "private, no-cache")
@@ -162,14 +178,13 @@ func (c *call) bytes(status int, contentType string, raw []byte) error {
 		}
 		if matches(c.r.Header.Get("If-None-Match"), tag) {
 			c.w.WriteHeader(http.StatusNotModified)
-			return nil
+			return
 		}
 	}
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(raw)))
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(raw) // the client is gone; there is nobody to tell
-	return nil
 }
 
 // matches reports whether an If-None-Match header names the tag.

@@ -56,6 +56,7 @@ type Server struct {
 	writes  *limiter
 	failed  *limiter // of tokens that are not known
 	seats   seats    // of event streams
+	answers answers  // to those who are not signed in
 	handler http.Handler
 	pages   *pages.Renderer
 	routes  map[string]api.Route // by name

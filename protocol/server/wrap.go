@@ -67,6 +67,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, route api.Route, 
 		c.fail(err)
 		return
 	}
+	if c.fromKept() {
+		return
+	}
 	if err := h(c); err != nil {
 		c.fail(err)
 	}
