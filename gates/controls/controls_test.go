@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/posttrainarena/arena/gates"
@@ -288,7 +289,9 @@ func says(r result) string {
 	}
 }
 
-func TestEveryKindOfTrial(t *testing.T) {
+func TestEveryKindOfTrial(t *testing.T) { synctest.Test(t, everyKindOfTrial) }
+
+func everyKindOfTrial(t *testing.T) {
 	packs := map[string]pack{
 		"good":       {solve: "solve\n", test: "check\n"},
 		"broken":     {solve: "wrong\n", test: "check\n"},
@@ -354,54 +357,58 @@ func TestEveryKindOfTrial(t *testing.T) {
 func TestFaultsOfTheEngineAreRunAgain(t *testing.T) {
 	for _, what := range []string{"build", "start", "exec", "copy to"} {
 		t.Run(what, func(t *testing.T) {
-			p, pkgs := tasks(t, map[string]pack{"a": {solve: "solve\n", test: "check\n"}, "b": {solve: "solve\n", test: "check\n"}})
-			f, dir := newFake(), t.TempDir()
-			broken, asked := true, 0
-			f.fail = func(w string) error {
-				if w != what || !broken {
-					return nil
+			synctest.Test(t, func(t *testing.T) {
+				p, pkgs := tasks(t, map[string]pack{"a": {solve: "solve\n", test: "check\n"}, "b": {solve: "solve\n", test: "check\n"}})
+				f, dir := newFake(), t.TempDir()
+				broken, asked := true, 0
+				f.fail = func(w string) error {
+					if w != what || !broken {
+						return nil
+					}
+					if asked++; what != "build" && asked%3 != 0 {
+						return nil
+					}
+					return errors.New("the disk is gone")
 				}
-				if asked++; what != "build" && asked%3 != 0 {
-					return nil
+				var events []Event
+				if err := Run(t.Context(), config(f, dir, &events), p, pkgs); err != nil {
+					t.Fatal(err)
 				}
-				return errors.New("the disk is gone")
-			}
-			var events []Event
-			if err := Run(t.Context(), config(f, dir, &events), p, pkgs); err != nil {
-				t.Fatal(err)
-			}
-			lost := count(events, Lost)
-			if lost == 0 || count(events, Failed)+count(events, Unbuilt) > 0 {
-				t.Fatalf("events %+v", events)
-			}
-			broken, events = false, nil
-			if err := Run(t.Context(), config(f, dir, &events), p, pkgs); err != nil || count(events, Lost)+count(events, Failed) > 0 {
-				t.Fatalf("again: %v, %+v", err, events)
-			}
-			healthy := map[string]int{}
-			for name, all := range results(t, dir, p) {
-				for _, r := range all {
-					if r.Rewards != nil {
-						healthy[name]++
-					} else if !strings.Contains(says(r), "infra_failure: Sandbox failed") {
-						t.Errorf("%s: %s", name, says(r))
+				lost := count(events, Lost)
+				if lost == 0 || count(events, Failed)+count(events, Unbuilt) > 0 {
+					t.Fatalf("events %+v", events)
+				}
+				broken, events = false, nil
+				if err := Run(t.Context(), config(f, dir, &events), p, pkgs); err != nil || count(events, Lost)+count(events, Failed) > 0 {
+					t.Fatalf("again: %v, %+v", err, events)
+				}
+				healthy := map[string]int{}
+				for name, all := range results(t, dir, p) {
+					for _, r := range all {
+						if r.Rewards != nil {
+							healthy[name]++
+						} else if !strings.Contains(says(r), "infra_failure: Sandbox failed") {
+							t.Errorf("%s: %s", name, says(r))
+						}
 					}
 				}
-			}
-			for _, name := range []string{"a oracle", "a noop", "b oracle", "b noop"} {
-				if healthy[name] != 2 {
-					t.Errorf("%s has %d good trials: %v", name, healthy[name], healthy)
+				for _, name := range []string{"a oracle", "a noop", "b oracle", "b noop"} {
+					if healthy[name] != 2 {
+						t.Errorf("%s has %d good trials: %v", name, healthy[name], healthy)
+					}
 				}
-			}
-			if len(f.containers)+len(f.images) != 0 {
-				t.Errorf("left: %v, %v", f.containers, f.images)
-			}
+				if len(f.containers)+len(f.images) != 0 {
+					t.Errorf("left: %v, %v", f.containers, f.images)
+				}
+			})
 		})
 	}
 }
 
 // TestAnInterruptLeavesNothingHalf cancels a run at each of its first commands.
-func TestAnInterruptLeavesNothingHalf(t *testing.T) {
+func TestAnInterruptLeavesNothingHalf(t *testing.T) { synctest.Test(t, anInterruptLeavesNothingHalf) }
+
+func anInterruptLeavesNothingHalf(t *testing.T) {
 	p, pkgs := tasks(t, map[string]pack{"a": {solve: "solve\n", test: "check\n"}})
 	f, dir := newFake(), t.TempDir()
 	f.images["image-of-somebody-else"] = map[string]string{"theirs": "yes"}
@@ -452,7 +459,9 @@ func TestAnInterruptLeavesNothingHalf(t *testing.T) {
 	}
 }
 
-func TestOneRunADirectory(t *testing.T) {
+func TestOneRunADirectory(t *testing.T) { synctest.Test(t, oneRunADirectory) }
+
+func oneRunADirectory(t *testing.T) {
 	p, pkgs := tasks(t, map[string]pack{"a": {solve: "solve\n", test: "check\n"}})
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)

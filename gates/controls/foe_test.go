@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -44,6 +45,10 @@ func report(t *testing.T, dir string) map[string]adversary.Task {
 }
 
 func TestAdversariesAgainstEveryKindOfVerifier(t *testing.T) {
+	synctest.Test(t, adversariesAgainstEveryKindOfVerifier)
+}
+
+func adversariesAgainstEveryKindOfVerifier(t *testing.T) {
 	const solve = "solve\n# 1\n"
 	p, pkgs := tasks(t, map[string]pack{
 		"sound":      {solve: solve, test: "check\n"},
@@ -104,6 +109,10 @@ func TestAdversariesAgainstEveryKindOfVerifier(t *testing.T) {
 // TestAdversariesLeaveTheControlsAlone runs the controls with and without adversaries: what collects the one finds the
 // same in the other.
 func TestAdversariesLeaveTheControlsAlone(t *testing.T) {
+	synctest.Test(t, adversariesLeaveTheControlsAlone)
+}
+
+func adversariesLeaveTheControlsAlone(t *testing.T) {
 	p, pkgs := tasks(t, map[string]pack{"leaky": {solve: "solve\n", test: "check\nyields late-writer\n"}, "flat": {solve: "wrong\n", test: "check\n"}})
 	say := func(with bool) map[string][]string {
 		f, dir := newFake(), t.TempDir()
@@ -130,6 +139,10 @@ func TestAdversariesLeaveTheControlsAlone(t *testing.T) {
 
 // TestAdversariesThatTheEngineSpoilsAreTriedAgain has the engine fail now and then. Nothing is judged on that.
 func TestAdversariesThatTheEngineSpoilsAreTriedAgain(t *testing.T) {
+	synctest.Test(t, adversariesThatTheEngineSpoilsAreTriedAgain)
+}
+
+func adversariesThatTheEngineSpoilsAreTriedAgain(t *testing.T) {
 	p, pkgs := tasks(t, map[string]pack{"a": {solve: "solve\n", test: "check\n"}, "b": {solve: "solve\n", test: "check\nyields late-writer\n"}})
 	f, dir := newFake(), t.TempDir()
 	broken, asked := true, 0
