@@ -217,8 +217,13 @@ func dropped(s *syntax.Stmt) []site {
 	default:
 		return nil
 	}
-	what, _ := printed(&syntax.File{Stmts: []*syntax.Stmt{s}})
-	what, _, _ = strings.Cut(strings.TrimSpace(what), "\n")
+	text, _ := printed(&syntax.File{Stmts: []*syntax.Stmt{s}})
+	what := "" // its first line, comments left out
+	for line := range strings.Lines(text) {
+		if what = strings.TrimSpace(line); what != "" && !strings.HasPrefix(what, "#") {
+			break
+		}
+	}
 	return []site{{what: "leaves out " + clip(what), line: int(s.Pos().Line()), change: func() {
 		s.Cmd = &syntax.CallExpr{Args: []*syntax.Word{{Parts: []syntax.WordPart{&syntax.Lit{Value: ":"}}}}}
 		s.Redirs, s.Negated = nil, false
@@ -311,6 +316,9 @@ func edits(text *string, line int, kind, program string) []site {
 		glued := func(b byte) bool { return letter(b) || digit(b) || b == '$' || b == '\\' || b == '%' }
 		if from > 0 && glued(at[from-1]) || to < len(at) && glued(at[to]) || comment(at, from) {
 			continue
+		}
+		if from > 1 && at[from-1] == '-' && letter(at[from-2]) {
+			continue // utf-8: a name
 		}
 		old := at[from:to]
 		var changed string

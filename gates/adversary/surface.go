@@ -123,9 +123,28 @@ func mentioned(text string) []string {
 	var all []string
 	for _, word := range regexp.MustCompile(`[A-Za-z0-9_@%+./~-]+`).FindAllString(text, 20_000) {
 		word = strings.TrimRight(word, "./-")
-		if strings.ContainsAny(word, "/.") && usable(word) {
+		if usable(word) && fileLike(word) {
 			all = append(all, path.Clean(word))
 		}
 	}
 	return all
+}
+
+// fileLike reports whether a word is a path or ends like the name of a file. Programs are full of words with dots that
+// are neither.
+func fileLike(word string) bool {
+	if strings.Contains(word, "@") {
+		return false
+	}
+	if strings.Contains(word, "/") {
+		return true
+	}
+	switch path.Ext(word) {
+	case ".txt", ".json", ".jsonl", ".csv", ".tsv", ".md", ".log", ".out", ".dat", ".data", ".bin", ".db", ".sqlite", ".pkl", ".npy", ".npz", ".parquet", ".xml", ".html",
+		".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".env", ".lock", ".diff", ".patch", ".sql", ".sh", ".py", ".js", ".mjs", ".ts", ".c", ".h", ".cc", ".cpp", ".hpp",
+		".go", ".rs", ".java", ".rb", ".pl", ".lua", ".r", ".jl", ".so", ".o", ".a", ".jar", ".gz", ".tar", ".tgz", ".zip", ".png", ".jpg", ".svg", ".pdf", ".wav", ".mid", ".scad", ".stl":
+		return true
+	default:
+		return false
+	}
 }
