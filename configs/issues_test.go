@@ -61,6 +61,12 @@ func TestKnownIssues(t *testing.T) {
 		{"heldout", "httpx.HTTPStatusError: 502 Bad Gateway", "server-error", "platform"},
 		{"snapshot", "HfHubHTTPError: 429 Too Many Requests", "rate-limited", "platform"},
 
+		{"training", "The job ended as ERROR: OOMKilled: the command used more memory than its container may have (exit code 137)", "container-memory", "platform"},
+		{"setup", "The job ended as ERROR: DeadlineExceeded: the job never ran, because its pod waited for too long (ImagePullBackOff: Back-off pulling image \"x\")", "image-pull", "platform"},
+		{"setup", "The job ended as ERROR: DeadlineExceeded: the job never ran, because its pod waited for too long (Unschedulable: 0/3 nodes are available)", "no-hardware", "platform"},
+		{"gate", "The job ended as ERROR: Evicted: The node was low on resource: ephemeral-storage.", "pod-disrupted", "platform"},
+		{"setup", "The job ended as ERROR: StartError: exec: \"train\": executable file not found in $PATH (exit code 128)", "container-setup", "platform"},
+
 		{"training", "Agent prompt exceeded wall-clock budget 900s", "agent-time-limit", "limit"},
 		{"gate", "Agent idle for 300s with no new tool call,…", "agent-idle", "limit"},
 		{"gate", "verifier timed out after 180s", "verifier-timeout", "collection"},

@@ -8,7 +8,8 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Fault is something that goes wrong with requests. Exactly one of its ways is set.
+// Fault is something that goes wrong with requests. At most one of the ways Answer,
+// Cut, Lost and Hang is set.
 type Fault struct {
 	// Verb is create, get, list, delete or log; empty: any.
 	Verb string
@@ -22,6 +23,9 @@ type Fault struct {
 	Lost bool
 	// Hang lets nothing happen until the client gives up.
 	Hang bool
+	// Before is called when the request has arrived and After when the server has
+	// acted on it, before it answers: moments at which a test can kill the client.
+	Before, After func()
 }
 
 // Refuse answers with a status of the API server.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -57,6 +58,7 @@ type Server struct {
 	faults   []*Fault
 	requests []Request
 	version  int
+	created  int
 	programs sync.WaitGroup
 }
 
@@ -207,6 +209,13 @@ func (s *Server) Jobs() []batch.Job {
 	return all
 }
 
+// Created counts the Jobs that were ever made.
+func (s *Server) Created() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.created
+}
+
 // Edit changes a Job and its pod, as the cluster's own parts do.
 func (s *Server) Edit(name string, change func(job *batch.Job, pod *core.Pod)) {
 	s.mu.Lock()
@@ -242,8 +251,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	f := s.fault(r, string(body))
+	if f != nil && f.Before != nil {
+		f.Before()
+	}
 	switch {
 	case f == nil:
+	case f.After != nil:
+		held := httptest.NewRecorder()
+		s.answer(held, r)
+		f.After()
+		maps.Copy(w.Header(), held.Header())
+		w.WriteHeader(held.Code)
+		_, _ = w.Write(held.Body.Bytes())
+		return
 	case f.Answer != nil:
 		f.Answer(w, r)
 		return
@@ -253,7 +273,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case f.Lost:
 		s.answer(mute{http.Header{}}, r)
 		panic(http.ErrAbortHandler)
-	default:
+	case f.Before == nil:
 		w = &cutWriter{ResponseWriter: w, left: f.Cut}
 	}
 	s.answer(w, r)
@@ -371,6 +391,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	job.ResourceVersion = strconv.Itoa(s.version)
 	job.Status.StartTime = &at
 	s.jobs[job.Name] = &job
+	s.created++
 	s.makePod(&job)
 	writeJSON(w, http.StatusCreated, job)
 }
