@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ func (c *call) fail(err error) {
 		h.Set("WWW-Authenticate", `Bearer realm="arena"`)
 	}
 	problem := c.problem(err)
-	if c.route.Content == api.ContentHTML && c.prefersHTML() || c.route.Name == "unmatched" && c.prefersHTML() {
+	if c.prefersHTML() && c.isForPeople() {
 		c.failPage(problem)
 		return
 	}
@@ -49,6 +50,16 @@ func (c *call) fail(err error) {
 	c.bound()
 	c.w.WriteHeader(status)
 	_, _ = c.w.Write(append(raw, '\n'))
+}
+
+// isForPeople reports whether an address is one of the pages, or none that a
+// program would ask for.
+func (c *call) isForPeople() bool {
+	if c.route.Name != "unmatched" {
+		return c.route.Content == api.ContentHTML
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(c.r.URL.Path, "/"), "/")
+	return !slices.Contains([]string{"api", "cli", "relay", "mcp", "assets"}, first)
 }
 
 // problem maps a failure to the wire, with the names that the address holds in
