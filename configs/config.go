@@ -24,9 +24,10 @@ type Arena struct {
 	Sources   Sources                 `toml:"sources"`
 	Relay     Relay                   `toml:"relay"`
 	Providers Providers               `toml:"providers"`
-	Flavors   map[string]Flavor       `toml:"flavors"` // by the provider's name for them
-	Tracks    map[string]Track        `toml:"tracks"`  // by id
-	Suites    map[string]SealedSource `toml:"suites"`  // by suite id; replaces the suite's own source
+	Flavors   map[string]Flavor       `toml:"flavors"`  // by the provider's name for them
+	Tracks    map[string]Track        `toml:"tracks"`   // by id
+	Suites    map[string]SealedSource `toml:"suites"`   // by suite id; replaces the suite's own source
+	Webhooks  map[string]Webhook      `toml:"webhooks"` // by name
 }
 
 // Server says where the arena listens and how it is reached.
@@ -216,6 +217,17 @@ type SealedSource struct {
 	// Where the token that may read the dataset is; exactly one of both is set.
 	TokenEnv  string `toml:"token_env" optional:"true"`  // name of an environment variable
 	TokenFile string `toml:"token_file" optional:"true"` // path of a file that holds nothing else
+}
+
+// Webhook is a program elsewhere that is told what happens.
+type Webhook struct {
+	URL          string   `toml:"url"`
+	Events       []string `toml:"events" optional:"true"`        // kinds as in /api/events; empty: all
+	AllowPrivate bool     `toml:"allow_private" optional:"true"` // it may be on this machine or its network
+
+	// Where the secret that signs is; exactly one of both is set.
+	SecretEnv  string `toml:"secret_env" optional:"true"`  // name of an environment variable
+	SecretFile string `toml:"secret_file" optional:"true"` // path of a file that holds nothing else
 }
 
 // Challenge is challenges/<id>.toml: what participants compete on.

@@ -54,6 +54,9 @@ func (cmd *configCheckCmd) Run(_ context.Context, env *environ) error {
 	if _, err := readSealedHere(cfg); err != nil {
 		return err
 	}
+	if _, err := hookSettings(cfg); err != nil {
+		return err
+	}
 	out := configReport{OK: true}
 	for _, c := range challenges {
 		out.Challenges = append(out.Challenges, configFacts{c.ID, string(c.Status), c.EvalTasks(), c.LayoutProblem})

@@ -29,6 +29,7 @@ import (
 	"github.com/posttrainarena/arena/protocol/mcpserver"
 	"github.com/posttrainarena/arena/protocol/relay"
 	"github.com/posttrainarena/arena/protocol/server"
+	"github.com/posttrainarena/arena/protocol/webhooks"
 	"github.com/posttrainarena/arena/store"
 	"github.com/posttrainarena/arena/store/backups"
 )
@@ -67,7 +68,8 @@ type node struct {
 	gates    prometheus.Histogram   // how long they take
 	now      func() time.Time
 	clients  *clientShelf
-	relay    *relay.Hub // nil for a mocked arena
+	relay    *relay.Hub       // nil for a mocked arena
+	hooks    *webhooks.Sender // nil for a mocked arena
 	log      *slog.Logger
 }
 
@@ -133,6 +135,11 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	}
 	if err := n.service.Reconcile(ctx); err != nil {
 		return nil, fmt.Errorf("find out what the last stop left behind: %w", err)
+	}
+	if n.mock == nil {
+		if n.hooks, err = openHooks(n.config, n.store, n.service.EventsChanged, o); err != nil {
+			return nil, err
+		}
 	}
 	listen := cfg.Arena.Server.Listen
 	if o.Listen != "" {
@@ -311,6 +318,13 @@ func (n *node) run(ctx context.Context) error {
 			n.relay.Run(watching)
 		}
 	}()
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		if n.hooks != nil {
+			n.hooks.Run(watching)
+		}
+	}()
 	watched := make(chan error, 1)
 	go func() { watched <- n.service.Watch(watching) }()
 	served := make(chan error, 1)
@@ -346,6 +360,7 @@ func (n *node) run(ctx context.Context) error {
 	stopWatching()
 	<-backedUp
 	<-relayed
+	<-told
 	return errors.Join(err, <-watched, n.close())
 }
 

@@ -41,7 +41,7 @@ func lines() map[string]int {
 		3: {"protocol/arena", "store", "protocol/api", "protocol/engine", "protocol/episode", "protocol/outbound", "protocol/hub/blobcache", "protocol/jobs/jobdir"},
 		4: {
 			"protocol/client", "protocol/hub/hfhub", "protocol/hub/github", "protocol/hub/bundle", "protocol/jobs/hfjobs", "protocol/jobs/k8sjobs", "protocol/jobs/local",
-			"protocol/jobs/simulated", "protocol/relay", "protocol/episode/check", "gates/controls", "tui/nav", "protocol/engine/enginetest", "protocol/server/pages",
+			"protocol/jobs/simulated", "protocol/relay", "protocol/webhooks", "protocol/episode/check", "gates/controls", "tui/nav", "protocol/engine/enginetest", "protocol/server/pages",
 		},
 		5: {
 			"tui", "tui/screen", "tui/widget/palette", "fixture/world", "fixture/world/chaos", "protocol/server", "protocol/mcpserver",

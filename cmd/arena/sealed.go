@@ -111,15 +111,24 @@ const maxSecret = 4096
 
 // secretFile reads a token from a file that is not open to everybody.
 func secretFile(name string) (token string, err error) {
+	if token, err = privateFile(name); err == nil && !isToken(token) {
+		return "", fmt.Errorf("%s holds something else than one token", name)
+	}
+	return token, err
+}
+
+// privateFile reads a small file that is not open to everybody, without the white
+// space around its text.
+func privateFile(name string) (text string, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return "", fmt.Errorf("the token cannot be read: %w", err)
+		return "", fmt.Errorf("the secret cannot be read: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("the token cannot be read: %w", err)
+		return "", fmt.Errorf("the secret cannot be read: %w", err)
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%s is no file", name)
 	case info.Mode().Perm()&0o027 != 0:
@@ -127,12 +136,12 @@ func secretFile(name string) (token string, err error) {
 	}
 	raw, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {
-		return "", fmt.Errorf("the token cannot be read: %w", err)
+		return "", fmt.Errorf("the secret cannot be read: %w", err)
 	}
-	if token = strings.TrimSpace(string(raw)); len(raw) > maxSecret || !isToken(token) {
-		return "", fmt.Errorf("%s holds something else than one token", name)
+	if len(raw) > maxSecret {
+		return "", fmt.Errorf("%s holds something else than a secret", name)
 	}
-	return token, nil
+	return strings.TrimSpace(string(raw)), nil
 }
 
 // tokenPlace is where the token for a suite's dataset is looked for, for people.

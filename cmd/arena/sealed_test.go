@@ -122,7 +122,7 @@ func TestNoStartWithoutTheSuite(t *testing.T) {
 		"a file of two":      {file(two), "holds something else than one token"},
 		"an empty file":      {file(empty), "holds something else than one token"},
 		"a folder":           {file(dir), "is no file"},
-		"no file":            {file(filepath.Join(dir, "none")), "the token cannot be read: open"},
+		"no file":            {file(filepath.Join(dir, "none")), "the secret cannot be read: open"},
 		"a variable not set": {func(_ *hubtest.HuggingFace, s string) string { return strings.Replace(s, "SEALED_TOKEN", "OTHER", 1) }, "suites.tb2-sealed-32.token_env: names the environment variable OTHER, which is not set"},
 		"the token itself": {func(_ *hubtest.HuggingFace, s string) string {
 			return strings.Replace(s, "SEALED_TOKEN", sealedsToken, 1)

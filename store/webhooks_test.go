@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/store/storetest"
+)
+
+// TestDeliveries queues events once, keeps what came of them, sends one again and
+// forgets what has long been done.
+func TestDeliveries(t *testing.T) {
+	ctx := context.Background()
+	s, clock := storetest.Open(t)
+	post := func(i int) {
+		t.Helper()
+		if _, _, err := s.PostMessage(ctx, ada(), protocol.Message{RequestID: fmt.Sprintf("message-%03d", i), Author: "ada", Body: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func() []protocol.Delivery {
+		t.Helper()
+		rows, _, err := s.Deliveries(ctx, "ci", protocol.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	post(1)
+	must(s.QueueDeliveries(ctx, "ci", nil))(t) // the hook is new: what was before is not its
+	post(2)
+	for range 3 { // once, however often it is asked
+		must(s.QueueDeliveries(ctx, "ci", nil))(t)
+	}
+	must(s.QueueDeliveries(ctx, "ci", []protocol.EventKind{protocol.EventResult}))(t)
+	if rows := list(); len(rows) != 1 || rows[0].ID != "ci-2" || rows[0].Event.Kind != protocol.EventMessage || rows[0].State != protocol.DeliveryPending {
+		t.Fatalf("%+v", rows)
+	}
+	d, ok, err := s.NextDelivery(ctx, "ci")
+	if err != nil || !ok {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	nothing(t, s, func() { // tries are the arena's own; so is asking for what is tried anyway
+		must(s.Redeliver(ctx, eve(), "ci-2"))(t)
+		tried := d.Tried(protocol.DeliveryTry{Status: 204}, clock.Now())
+		for range 2 {
+			if err := s.DeliveryTried(ctx, tried); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if _, ok, err := s.NextDelivery(ctx, "ci"); ok || err != nil {
+		t.Errorf("there is still something: %v, %v", ok, err)
+	}
+	if rows := list(); rows[0].State != protocol.DeliveryDelivered || rows[0].Tries != 1 || rows[0].Status != 204 {
+		t.Errorf("%+v", rows)
+	}
+	_, before := effects(t, s)
+	if d := must(s.Redeliver(ctx, eve(), "ci-2"))(t); d.State != protocol.DeliveryPending || d.Tries != 0 {
+		t.Errorf("%+v", d)
+	}
+	if _, after := effects(t, s); after != before+1 {
+		t.Errorf("%d audit rows, want one", after-before)
+	}
+	_, err = s.Redeliver(ctx, eve(), "ci-1")
+	wantError(t, err, protocol.ErrNotFound)
+
+	clock.Advance(40 * 24 * time.Hour) // what is still tried stays
+	must(s.QueueDeliveries(ctx, "ci", nil))(t)
+	d, _, err = s.NextDelivery(ctx, "ci")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DeliveryTried(ctx, d.Tried(protocol.DeliveryTry{Status: 200}, clock.Now())); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(31 * 24 * time.Hour)
+	must(s.QueueDeliveries(ctx, "ci", nil))(t)
+	if rows := list(); len(rows) != 0 {
+		t.Errorf("%+v", rows)
+	}
+}
