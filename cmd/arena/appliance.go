@@ -20,6 +20,7 @@ type applianceVerbs struct {
 	Migrate   migrateCmd   `cmd:"" group:"appliance" help:"Bring a stopped arena's database to this version's schema, or only rehearse it."`
 	Predeploy predeployCmd `cmd:"" group:"appliance" help:"Say whether the arena may be restarted now: exits 1 while a job is live."`
 	Relay     relayCmd     `cmd:"" group:"appliance" help:"The tunnel between a job's model and the arena."`
+	Webhook   webhookCmd   `cmd:"" group:"appliance" help:"Programs elsewhere that are told what happens."`
 	Systemd   systemdCmd   `cmd:"" group:"appliance" help:"Print a systemd unit for this arena."`
 
 	Import importCmd `cmd:"" group:"collection" help:"Bring tasks of another layout into a collection's."`

@@ -133,13 +133,13 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	if n.service, err = newService(ctx, n.config, n.store, hosts, &n.outside, sealed, o); err != nil {
 		return nil, err
 	}
-	if err := n.service.Reconcile(ctx); err != nil {
-		return nil, fmt.Errorf("find out what the last stop left behind: %w", err)
-	}
 	if n.mock == nil {
-		if n.hooks, err = openHooks(n.config, n.store, n.service.EventsChanged, o); err != nil {
+		if n.hooks, err = openHooks(ctx, n.config, n.store, n.service.EventsChanged, o); err != nil {
 			return nil, err
 		}
+	}
+	if err := n.service.Reconcile(ctx); err != nil {
+		return nil, fmt.Errorf("find out what the last stop left behind: %w", err)
 	}
 	listen := cfg.Arena.Server.Listen
 	if o.Listen != "" {
@@ -159,6 +159,7 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	n.server, err = server.New(server.Options{
 		Service: n.service, Version: version, BaseURL: n.baseURL(o), Log: o.Log, Now: o.Now,
 		Relay:     n.relay,
+		Webhooks:  n.webhooks(),
 		SignIn:    n.outside.signIn(n.baseURL(o)),
 		Receive:   bundle.Receiver{Dir: filepath.Join(o.Data, "uploads"), Limits: task.DefaultLimits()}.Receive,
 		MaxJSON:   cfg.Arena.Limits.JSONBodyBytes,
@@ -180,6 +181,15 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 		return nil, err
 	}
 	return n, resetDir(filepath.Join(o.Data, "uploads"))
+}
+
+// webhooks is what the server shows of the sender; nil, and no interface of a nil
+// sender, when there is none.
+func (n *node) webhooks() server.Webhooks {
+	if n.hooks == nil {
+		return nil
+	}
+	return n.hooks
 }
 
 // diskFloor is the store's, in bytes.

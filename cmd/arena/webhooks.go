@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -69,8 +70,8 @@ func kindWords() string {
 	return strings.Join(words, ", ")
 }
 
-// openHooks makes the sender of an arena. It sends nothing yet.
-func openHooks(cfg configs.Config, records webhooks.Records, changed func() <-chan struct{}, o nodeOptions) (*webhooks.Sender, error) {
+// configuredHooks reads the hooks of the configuration with their secrets.
+func configuredHooks(cfg configs.Config, o nodeOptions) ([]webhooks.Hook, error) {
 	hooks, err := hookSettings(cfg)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,18 @@ func openHooks(cfg configs.Config, records webhooks.Records, changed func() <-ch
 			return nil, err
 		}
 	}
-	return webhooks.New(webhooks.Options{Records: records, Hooks: hooks, Now: o.Now, Log: o.Log, UserAgent: userAgent(), Changed: changed}), nil
+	return hooks, nil
+}
+
+// openHooks makes the sender of an arena. It sends nothing yet, but whatever happens
+// from now on will be sent.
+func openHooks(ctx context.Context, cfg configs.Config, records webhooks.Records, changed func() <-chan struct{}, o nodeOptions) (*webhooks.Sender, error) {
+	hooks, err := configuredHooks(cfg, o)
+	if err != nil {
+		return nil, err
+	}
+	s := webhooks.New(webhooks.Options{Records: records, Hooks: hooks, Now: o.Now, Log: o.Log, UserAgent: userAgent(), Changed: changed})
+	return s, s.Begin(ctx)
 }
 
 // hookKeys reads what signs the requests to a hook.
@@ -107,4 +119,41 @@ func hookKeys(cfg configs.Config, name string, o nodeOptions) ([][]byte, error) 
 		return nil, misconfigured(cfg, key, "names a place whose text is no secret: it %v", err)
 	}
 	return keys, nil
+}
+
+// webhookCmd works on webhooks, which the configuration sets up.
+type webhookCmd struct {
+	List      webhookListCmd      `cmd:"" help:"List the webhooks and what was sent to them, newest first; editors only."`
+	Redeliver webhookRedeliverCmd `cmd:"" help:"Have a delivery sent again under its id; editors only."`
+}
+
+type webhookListCmd struct {
+	remote
+	Webhook string    `placeholder:"NAME" help:"Only what was sent to this one."`
+	Page    pageFlags `embed:""`
+}
+
+// Run lists a page of deliveries.
+func (cmd *webhookListCmd) Run(ctx context.Context, env *environ) error {
+	c, err := env.signed()
+	if err != nil {
+		return err
+	}
+	a, err := c.ListWebhooks(ctx, cmd.Webhook, cmd.Page.page())
+	return list(env, a, err)
+}
+
+type webhookRedeliverCmd struct {
+	remote
+	ID string `arg:"" help:"Id of the delivery."`
+}
+
+// Run asks for it.
+func (cmd *webhookRedeliverCmd) Run(ctx context.Context, env *environ) error {
+	c, err := env.signed()
+	if err != nil {
+		return err
+	}
+	a, err := c.Redeliver(ctx, cmd.ID)
+	return show(env, a, err)
 }

@@ -144,6 +144,8 @@ func Routes() []Route {
 		{Name: "healthz", Method: get, Path: "/healthz", Role: protocol.RolePublic, Summary: "The process is alive.", Answer: HealthStatus{}},
 		{Name: "readyz", Method: get, Path: "/readyz", Role: protocol.RolePublic, Summary: "Migrations are done and the disk takes writes.", Answer: HealthStatus{}},
 		{Name: "doctor", Method: get, Path: "/api/doctor", Role: protocol.RoleEditor, Summary: "What the arena finds when it looks at itself and its machine, as arena doctor does without reading the whole database.", Answer: Doctor{}},
+		{Name: "listWebhooks", Method: get, Path: "/api/webhooks", Role: protocol.RoleEditor, Summary: "The webhooks of the configuration, and what was sent to them, newest first.", Query: append(only(Param{Name: "webhook", Doc: "Only what was sent to this one"}), pageParams()...), Answer: Webhooks{}},
+		{Name: "redeliver", Method: post, Path: "/api/webhooks/deliveries/{delivery}/redeliver", Role: protocol.RoleEditor, Summary: "Have a delivery sent again under its id. One that is still tried stays as it is.", Answer: Delivery{}},
 		{Name: "metrics", Method: get, Path: "/metrics", Role: protocol.RolePublic, Summary: "Prometheus metrics.", Content: ContentText},
 		{Name: "openapi", Method: get, Path: "/openapi.json", Role: protocol.RolePublic, Summary: "This interface as OpenAPI 3.1.", Content: ContentJSON},
 

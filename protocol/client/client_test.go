@@ -137,6 +137,8 @@ func TestRequests(t *testing.T) {
 		do   func() error
 		want string
 	}{
+		{func() error { _, err := c.ListWebhooks(ctx, "ci", protocol.Page{}); return err }, "GET /api/webhooks?webhook=ci"},
+		{func() error { _, err := c.Redeliver(ctx, "ci-1"); return err }, "POST /api/webhooks/deliveries/ci-1/redeliver"},
 		{func() error { _, err := c.ListAgents(ctx, protocol.Page{}); return err }, "GET /api/agents"},
 		{func() error { _, err := c.ListMessages(ctx, protocol.Page{Limit: 5, Cursor: "a/b"}); return err }, "GET /api/board/messages?cursor=a%2Fb&limit=5"},
 		{func() error {

@@ -32,7 +32,9 @@ type Options struct {
 	// SignIn is how people sign in with a browser; nil when they cannot.
 	SignIn SignIn
 	// Relay carries calls to the models of jobs; nil when no job needs it.
-	Relay     *relay.Hub
+	Relay *relay.Hub
+	// Webhooks sends events to programs elsewhere; nil when nothing does.
+	Webhooks  Webhooks
 	MaxJSON   int64 // largest JSON body, in bytes; 0 means api.MaxBody
 	MaxBundle int64 // largest bundle, in bytes of its files; 0 means the bound of PROTOCOL §5
 	// Examine is what the arena finds when it looks at itself; nil finds nothing.
@@ -195,6 +197,8 @@ func (s *Server) handlers() map[string]handler {
 		"appSubmission":    s.appSubmission,
 		"appRun":           s.appRun,
 		"events":           s.streamEvents,
+		"listWebhooks":     s.listWebhooks,
+		"redeliver":        s.redeliver,
 		"version":          s.version,
 		"healthz":          s.healthz,
 		"readyz":           s.readyz,

@@ -76,6 +76,17 @@ func New(o Options) *Sender {
 	return s
 }
 
+// Begin makes the records meet the hooks that are new, so that those get everything
+// that happens from now on, however late Run begins.
+func (s *Sender) Begin(ctx context.Context) error {
+	for _, h := range s.hooks {
+		if _, err := s.Records.QueueDeliveries(ctx, h.Name, h.Kinds); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Run sends until ctx ends. Each hook has a goroutine, so that a slow receiver
 // keeps nobody else waiting; to one receiver one event is sent at a time.
 func (s *Sender) Run(ctx context.Context) {
