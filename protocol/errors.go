@@ -212,7 +212,7 @@ func Catalogue() []*Error {
 		ErrInternal, ErrMalformed, ErrTokenPlace, ErrBadRequestID, ErrCursor, ErrSignedOut, ErrBadToken, ErrForbidden, ErrNotAuthor, ErrEditorOnly,
 		ErrForeignAgent, ErrSignIn, ErrCrossOrigin, ErrNotFound, ErrNoChallenge, ErrNoCollection, ErrNoRun, ErrNoAttempt, ErrNoResult, ErrGone, ErrMethod,
 		ErrTooLarge, ErrMediaType, ErrInvalid, ErrInvalidSource, ErrNotValid, ErrNoEligible, ErrSealedName, ErrJobLayout, ErrClosed, ErrPaused, ErrJobActive,
-		ErrCap, ErrRequestReused, ErrAgentTaken, ErrAgentChanged, ErrNotScored, ErrEvidence, ErrReviewed, ErrClaimed, ErrPlanChanged, ErrIllegalMove, ErrDailyLimit,
+		ErrCap, ErrRequestReused, ErrAgentTaken, ErrAgentChanged, ErrNotScored, ErrEvidence, ErrReviewed, ErrClaimed, ErrPlanChanged, ErrVerdictMoved, ErrIllegalMove, ErrDailyLimit,
 		ErrRateLimited, ErrRefused, ErrSourceRefused, ErrUnknownLaunch, ErrUnavailable, ErrProviderAway, ErrDiskFull,
 	}
 }

@@ -90,6 +90,7 @@ func remedies() map[string]Remedy {
 		ErrReviewed.Code:      {"A verdict that could change would be none.", "Read the verdict; a new run gives a new result.", run},
 		ErrClaimed.Code:       {"Two organizers would read the same evidence.", "Take another result, or wait until the claim ends or is given back.", run},
 		ErrPlanChanged.Code:   {"Results are judged against the plan that they were made for.", "Plan again and rerun what differs.", "arena gates get --challenge CHALLENGE --id ENV"},
+		ErrVerdictMoved.Code:  {"A new verdict builds on the newest one, and another editor's came first.", "Read the newest verdict, then attach again.", "arena gates get --challenge CHALLENGE --id ENV"},
 		ErrIllegalMove.Code:   {"A run moves only forward, and an ended one not at all.", "Look at its state.", run},
 		ErrDailyLimit.Code:    {"Runs are shared: one counted run of a collection on a challenge in 24 hours.", "Wait until the time in resets_at; failed and canceled runs do not count.", preflight},
 		ErrRateLimited.Code:   {"One account may ask for so much in an hour.", "Wait as long as Retry-After says.", guide},

@@ -100,7 +100,9 @@ func needs(verb *kong.Node, given map[string]bool) []string {
 	case verb.Name == "runs":
 		return []string{"challenge"}
 	case verb.Name == "run" && (given["wait"] || given["execute"]):
-		return []string{"execute", "request-id"}
+		return []string{"challenge", "id", "execute", "request-id"}
+	case verb.Name == "run":
+		return []string{"challenge", "id"}
 	default:
 		return nil
 	}
