@@ -274,10 +274,20 @@ func mustBeClean(t *testing.T, e *engine.Engine, base string, cases map[string]v
 	}
 }
 
+// longContainerTest skips a test of hundreds of containers unless it is asked for:
+// it would take most of the ten minutes that go test gives a package.
+func longContainerTest(t *testing.T) {
+	t.Helper()
+	if os.Getenv("ARENA_CONTAINERS") == "" {
+		t.Skip("hundreds of containers, for minutes: asked for with ARENA_CONTAINERS=1")
+	}
+}
+
 // TestAdversaries tries the attacks on verifiers with known truth, in real
 // containers: every bad one is caught by the attack that is meant for it, and all
 // attacks leave the sound ones clean.
 func TestAdversaries(t *testing.T) {
+	longContainerTest(t)
 	e := enginetest.Open(t)
 	base := workBase(t, e, enginetest.Busybox(t, e))
 	if n, m := len(badVerifiers()), len(soundVerifiers()); n < 30 || m < 10 {
@@ -289,6 +299,7 @@ func TestAdversaries(t *testing.T) {
 
 // TestPythonAdversaries does the same to verifiers in Python.
 func TestPythonAdversaries(t *testing.T) {
+	longContainerTest(t)
 	e := enginetest.Open(t)
 	base := workBase(t, e, pythonBase(t, e))
 	t.Run("bad", func(t *testing.T) { mustBeCaught(t, e, base, badPythonVerifiers()) })

@@ -144,6 +144,9 @@ func runLines(r api.Run) []string {
 	field("job", jobText(r))
 	field("cancel", cancelText(r))
 	field("unreachable", timeText("the provider has not answered since ", r.UnreachableSince))
+	if r.Relay != nil {
+		field("relay", relayText(*r.Relay))
+	}
 	field("request", r.RequestKey)
 	field("cost", costText(r))
 	for _, s := range r.Stages {
@@ -165,6 +168,12 @@ func runLines(r api.Run) []string {
 		lines = append(lines, "The run is simulated: its numbers are invented.")
 	}
 	return append(lines, afterRun(r)...)
+}
+
+// relayText says whether the job's model can be reached, and how calls went.
+func relayText(r api.Relay) string {
+	return fmt.Sprintf("%s: %s, %d answered, %d refused, %d failed, %d broken off%s",
+		r.State, counted(int(r.Requests), "call"), r.Succeeded, r.Rejected, r.Failed, r.Aborted, timeText("; connected since ", r.ConnectedSince))
 }
 
 // shownLines is how much of a failed run's log is shown to people; the JSON has

@@ -29,6 +29,7 @@ func TestRunsHideNothing(t *testing.T) {
 		Stalled: true, StalledBecause: ptr("the-cause"), NextCheckAt: ptr(at.Add(3 * time.Minute)), LastLineAt: ptr(at.Add(4 * time.Minute)),
 		LastLines: []string{"the-last-line"}, Forecast: &artifacts.Forecast{Group: 8, Tried: 5, Attempts: 20, Useful: 0.25},
 		Since: at, BlockedBy: ptr("the-blocker"), CancelRequested: ptr(at.Add(time.Minute)), CancelAcknowledged: ptr(at.Add(90 * time.Second)), UnreachableSince: ptr(at.Add(2 * time.Minute)),
+		Relay:    &api.Relay{State: protocol.RelayConnected, Requests: 9, Succeeded: 5, Rejected: 1, Failed: 2, Aborted: 1},
 		Provider: "the-provider", MaxComputeUSD: 160 * protocol.Dollar, SettledUSD: ptr(42 * protocol.Dollar),
 		Stages: []protocol.StageProgress{{Stage: protocol.StageGate, Total: 32, Done: 30, Passed: 11, Failed: 12, Errors: 7, Timeouts: 5, StartedAt: &at}},
 	}
@@ -39,7 +40,7 @@ func TestRunsHideNothing(t *testing.T) {
 		"UnreachableSince": "10:02:00", "Provider": "the-provider", "MaxComputeUSD": "$160.00", "SettledUSD": "$42.00",
 		"Stages": "30 of 32 done: 11 passed, 12 failed, 7 errors, 5 timeouts", "PlatformFault": "", "Simulated": "", "Training": "",
 		"Stalled": "STALLED", "StalledBecause": "the-cause", "NextCheckAt": "10:03:00", "LastLineAt": "10:04:00", "LastLines": "the-last-line",
-		"Forecast": "25% of groups of 8 rollouts", "StallsAt": "",
+		"Relay": "connected: 9 calls, 5 answered, 1 refused, 2 failed, 1 broken off", "Forecast": "25% of groups of 8 rollouts", "StallsAt": "",
 	}
 	// What does not explain a run's fate, and where it is to be seen.
 	elsewhere := map[string]bool{
