@@ -98,12 +98,17 @@ func furnished(t *testing.T) *store.Store {
 	tick()
 	_, err = s.Review(ctx, eve(), run.ID, protocol.Review{Accepted: true, Note: note})
 	must0(err)
+	_, err = s.QueueDeliveries(ctx, "desk", []protocol.EventKind{protocol.EventVerdict}) // from here on
+	must0(err)
 	rate := 0.5
-	_, err = s.AttachVerdict(ctx, eve(), protocol.Verdict{Collection: run.Collection, Challenge: "tb2-9b", PlanDigest: "sha256:01", Tasks: []protocol.TaskVerdict{{Task: "a", Decision: protocol.TaskAccepted, BandPassRate: &rate}}})
+	_, err = s.AttachVerdict(ctx, eve(), protocol.Verdict{Collection: run.Collection, Challenge: "tb2-9b", Version: 1, PlanDigest: "sha256:01", Tasks: []protocol.TaskVerdict{{Task: "a", Decision: protocol.TaskAccepted, BandPassRate: &rate}}})
+	must0(err)
+	_, err = s.QueueDeliveries(ctx, "desk", []protocol.EventKind{protocol.EventVerdict})
 	must0(err)
 	clock.Advance(25 * time.Hour)
 	live, _, err := s.Reserve(ctx, ada(), storetest.Reservation(protocol.Collection{ID: run.Collection, Author: run.Author}, "request-live"))
 	must0(err)
+	must0(s.OpenRelay(ctx, arena(), live.ID, [32]byte{1}, [32]byte{2}))
 	_, err = s.JobStarted(ctx, arena(), live.ID, protocol.Job{ID: "job-live", Status: "RUNNING", StartedAt: clock.Now()})
 	must0(err)
 	_, err = s.AppendLog(ctx, live.ID, protocol.LogBatch{Lines: []protocol.LogLine{{At: clock.Now(), Text: "vllm up"}, {At: clock.Now(), Text: "\x1b[1m\xff odd bytes"}}, Position: 2, Fold: []byte("f"), Stage: protocol.StageSetup, Status: "RUNNING"})
