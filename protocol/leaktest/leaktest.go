@@ -19,9 +19,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long descriptors may take to close after the last test: the
-// other side of a connection is closed by a goroutine of its own.
-const patience = 100 // times 20 ms
+// How long what the tests began may take to end after the last of them: the other
+// side of a connection is closed by a goroutine of its own, and a process that
+// outlives whoever started it, as a job's supervisor does on purpose, is waited for.
+const (
+	looks    = 20  // of goleak, each of which looks again for a second or so
+	patience = 100 // times 20 ms, for descriptors
+)
 
 // Run runs the tests and returns the exit code of the process.
 func Run(m *testing.M, ignore ...goleak.Option) int {
@@ -31,7 +35,14 @@ func Run(m *testing.M, ignore ...goleak.Option) int {
 		return code
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	if err := goleak.Find(ignore...); err != nil {
+	err := goleak.Find(ignore...)
+	for range looks {
+		if err == nil {
+			break
+		}
+		err = goleak.Find(ignore...)
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "leaktest: goroutines are left: %v\n", err)
 		return 1
 	}
