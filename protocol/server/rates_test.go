@@ -14,13 +14,14 @@ import (
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 	"github.com/posttrainarena/arena/protocol/server"
+	"github.com/posttrainarena/arena/store/storetest"
 )
 
 // rated is a site with small buckets and a clock that a test moves.
-func rated(r server.Rates, now *time.Time) func(*options) {
+func rated(r server.Rates, clock *storetest.Clock) func(*options) {
 	return func(o *options) {
 		o.server.Rates = r
-		o.server.Now = func() time.Time { return *now }
+		o.server.Now = clock.Now
 	}
 }
 
@@ -28,8 +29,8 @@ func rated(r server.Rates, now *time.Time) func(*options) {
 // else's reads, the refusal says when to come again, and then it works.
 func TestBuckets(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	s := newSite(t, rated(server.Rates{Reads: 30, Writes: 20}, &now))
+	clock := storetest.NewClock()
+	s := newSite(t, rated(server.Rates{Reads: 30, Writes: 20}, clock))
 	for range 3 { // a tenth of a minute's may come at once
 		s.want(200, "GET", "/api/challenges", author, nil)
 	}
@@ -51,7 +52,7 @@ func TestBuckets(t *testing.T) {
 		s.want(200, "GET", "/readyz", author, nil)
 		s.want(200, "GET", "/healthz", author, nil)
 	}
-	now = now.Add(time.Duration(wait) * time.Second)
+	clock.Advance(time.Duration(wait) * time.Second)
 	s.want(200, "GET", "/api/challenges", author, nil)
 }
 
@@ -59,14 +60,14 @@ func TestBuckets(t *testing.T) {
 // on working from another.
 func TestGuessingTokens(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
-	s := newSite(t, rated(server.Rates{Failed: 50}, &now))
+	clock := storetest.NewClock()
+	s := newSite(t, rated(server.Rates{Failed: 50}, clock))
 	for range 5 {
 		s.wantProblem(401, "bad-token", "GET", "/api/whoami", stranger, nil)
 	}
 	s.wantProblem(429, "rate-limited", "GET", "/api/whoami", stranger, nil)
 	s.want(200, "GET", "/api/challenges", nobody, nil)
-	now = now.Add(2 * time.Second)
+	clock.Advance(2 * time.Second)
 	s.wantProblem(401, "bad-token", "GET", "/api/whoami", stranger, nil)
 }
 

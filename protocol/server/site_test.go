@@ -296,7 +296,7 @@ func (s *site) look(who string, a answer) {
 		for _, flaw := range s.contract.exchange(route, a.StatusCode, a.Header, a.body) {
 			s.t.Errorf("%s %s answered %s: %s", r.Method, r.URL, a.Status, flaw)
 		}
-	} else if a.StatusCode >= 400 && r.Method != http.MethodHead && a.code() == "" {
+	} else if page := strings.Contains(r.Header.Get("Accept"), api.ContentHTML) && strings.HasPrefix(a.Header.Get("Content-Type"), api.ContentHTML); a.StatusCode >= 400 && r.Method != http.MethodHead && !page && a.code() == "" {
 		s.t.Errorf("%s %s: %s is no problem document: %s", r.Method, r.URL, a.Status, a.body)
 	}
 	if who != editor {
