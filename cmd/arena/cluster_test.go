@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ type clustered struct {
 	token   string
 	goOn    chan struct{} // closed when jobs may end
 
+	mu     sync.Mutex // guards cmd and exited: calls to the cluster kill the arena
 	cmd    *exec.Cmd
 	exited chan struct{}
 	client *client.Client
@@ -121,11 +123,14 @@ func (c *clustered) must(err error) {
 // start starts the arena and waits until it listens.
 func (c *clustered) start() {
 	c.t.Helper()
-	c.cmd, c.exited = exec.Command("arena", "serve", "--data", c.dir, "--configs", c.configs, "--listen", "127.0.0.1:0"), make(chan struct{})
-	out, err := c.cmd.StderrPipe()
+	cmd, exited := exec.Command("arena", "serve", "--data", c.dir, "--configs", c.configs, "--listen", "127.0.0.1:0"), make(chan struct{})
+	out, err := cmd.StderrPipe()
 	c.must(err)
-	c.must(c.cmd.Start())
-	cmd, exited, lines := c.cmd, c.exited, bufio.NewScanner(out)
+	c.must(cmd.Start())
+	c.mu.Lock()
+	c.cmd, c.exited = cmd, exited
+	c.mu.Unlock()
+	lines := bufio.NewScanner(out)
 	c.t.Cleanup(func() { _ = cmd.Process.Kill(); <-exited })
 	url := ""
 	for url == "" && lines.Scan() {
@@ -160,8 +165,11 @@ func (c *clustered) start() {
 
 // kill ends the arena as a power cut would.
 func (c *clustered) kill() {
-	_ = c.cmd.Process.Kill()
-	<-c.exited
+	c.mu.Lock()
+	cmd, exited := c.cmd, c.exited
+	c.mu.Unlock()
+	_ = cmd.Process.Kill()
+	<-exited
 }
 
 // submit submits the sample collection.
