@@ -35,8 +35,8 @@ const (
 )
 
 // cluster is one namespace of an API server. It is a plain REST client with two
-// groups of types: the typed clientset knows all sixty and makes the binary and its
-// build several times heavier.
+// groups of types, because nothing here needs the rest that the typed clientset
+// brings with it.
 type cluster struct {
 	client    *rest.RESTClient
 	namespace string
