@@ -227,14 +227,12 @@ WHERE n % max(1, all_of / ?) = 0 LIMIT ?`, blobPiece, sampledBlobs, sampledBlobs
 	return len(sample), bad, err
 }
 
-// WriteQueue says how writes have waited for the one connection that writes
-// since the store was opened: how many did, and for how long in all.
+// WriteQueue says how changes have waited for their turn since the store was
+// opened: how many did, and for how long in all.
 func (s *Store) WriteQueue() (waited int64, total time.Duration) {
-	if s.writer == nil {
-		return 0, 0
-	}
-	st := s.writer.Stats()
-	return st.WaitCount, st.WaitDuration
+	s.group.mu.Lock()
+	defer s.group.mu.Unlock()
+	return s.group.waited, s.group.total
 }
 
 // Disk says how large the database and its write-ahead log are, and how many

@@ -116,7 +116,7 @@ func (c checkedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 			return nil, errors.Join(fmt.Errorf("check a database connection: %w", err), conn.Close())
 		}
 	}
-	return conn, nil
+	return newPreparedConn(conn)
 }
 
 // ask runs a query with one value for an answer on a raw connection.

@@ -63,6 +63,7 @@ type Store struct {
 
 	lock   *os.File
 	writer *sql.DB
+	group  groupCommit
 	reader *sql.DB
 	state  stateReader
 	pack   *zstd.Encoder

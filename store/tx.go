@@ -13,45 +13,66 @@ import (
 	"github.com/posttrainarena/arena/protocol"
 )
 
-// tx is one transaction. Unexported functions take it, so that steps compose
-// inside the transaction that an exported method opened.
+// tx is one transaction, or one change of a group that shares one. Unexported
+// functions take it, so that steps compose inside what an exported method opened.
 type tx struct {
 	*sql.Tx
-	now time.Time // fixed when the transaction began: UTC, in whole microseconds as columns keep it
+	now    time.Time // fixed when it began: UTC, in whole microseconds as columns keep it
+	steady bool      // a caller's context does not end its statements: others share the transaction
 }
 
-// update runs f in the one transaction that may write at a time. It commits
-// when f returns nil and otherwise leaves nothing behind. doing says what the
-// transaction is for, in errors and when it is slow.
+// update runs f as the one change that is written at a time. What it did is on
+// the disk when update returns nil; otherwise nothing is left of it. doing says
+// what the change is for, in errors and when it is slow.
 func (s *Store) update(ctx context.Context, doing string, f func(*tx) error) error {
-	return s.transact(ctx, s.writer, nil, doing, f)
+	if err := ctx.Err(); err != nil {
+		return explain(doing, err)
+	}
+	return explain(doing, s.submit(&write{ctx: ctx, doing: doing, run: f}))
 }
 
 // view runs f on one consistent state of the database, beside whatever is being
 // written.
 func (s *Store) view(ctx context.Context, doing string, f func(*tx) error) error {
-	return s.transact(ctx, s.reader, &sql.TxOptions{ReadOnly: true}, doing, f)
-}
-
-func (s *Store) transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, doing string, f func(*tx) error) error {
-	inner, err := db.BeginTx(ctx, o)
+	inner, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return explain(doing, err)
 	}
-	t := &tx{Tx: inner, now: s.now().UTC().Truncate(time.Microsecond)}
-	defer func() {
-		if open := s.now().Sub(t.now); open > slowTransaction {
-			s.log.WarnContext(ctx, "a transaction was open for long", "doing", doing, "seconds", open.Seconds())
-		}
-	}()
-	defer inner.Rollback() // does nothing after Commit; ends the transaction if f panics
-	if err := f(t); err != nil {
-		return explain(doing, err)
+	defer inner.Rollback() // a view has nothing to commit
+	t := &tx{Tx: inner, now: s.stamp()}
+	defer s.slow(ctx, t, doing)
+	return explain(doing, f(t))
+}
+
+// stamp is the time of a transaction that begins.
+func (s *Store) stamp() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+// slow logs a transaction that took long.
+func (s *Store) slow(ctx context.Context, t *tx, doing string) {
+	if open := s.now().Sub(t.now); open > slowTransaction {
+		s.log.WarnContext(ctx, "a transaction was open for long", "doing", doing, "seconds", open.Seconds())
 	}
-	if err := inner.Commit(); err != nil {
-		return explain(doing, err)
+}
+
+// bound is the context of a statement.
+func (t *tx) bound(ctx context.Context) context.Context {
+	if t.steady {
+		return context.WithoutCancel(ctx)
 	}
-	return nil
+	return ctx
+}
+
+// ExecContext is that of the transaction, as are the two below; see tx.steady.
+func (t *tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.Tx.ExecContext(t.bound(ctx), query, args...)
+}
+
+func (t *tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return t.Tx.QueryContext(t.bound(ctx), query, args...)
+}
+
+func (t *tx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return t.Tx.QueryRowContext(t.bound(ctx), query, args...)
 }
 
 // explain turns what SQLite says into what the protocol says where it has a
