@@ -41,7 +41,7 @@ const (
 // town is a real arena, in a process of its own, and the fakes of the services
 // that it is connected to.
 type town struct {
-	t       *testing.T
+	t       testing.TB
 	hub     *hubtest.HuggingFace
 	git     *hubtest.GitHub
 	url     string
@@ -71,7 +71,7 @@ func (l *lockedBuffer) String() string {
 }
 
 // sampleFiles is the sample collection below a directory, as a code host has it.
-func sampleFiles(t *testing.T, dir string) []hubtest.File {
+func sampleFiles(t testing.TB, dir string) []hubtest.File {
 	t.Helper()
 	sample, err := fixture.Collection("sample")
 	if err != nil {
@@ -92,7 +92,7 @@ func sampleFiles(t *testing.T, dir string) []hubtest.File {
 }
 
 // newTown starts both. The settings are added to its arena.toml.
-func newTown(t *testing.T, hub *hubtest.HuggingFace, settings string) *town {
+func newTown(t testing.TB, hub *hubtest.HuggingFace, settings string) *town {
 	t.Helper()
 	w := &town{t: t, hub: hub, git: hubtest.NewGitHub(t), data: filepath.Join(t.TempDir(), "data")}
 	// Below the ports that the system itself gives out, so that no fake of another
