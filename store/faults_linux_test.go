@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	lib "modernc.org/sqlite/lib"
@@ -271,6 +272,35 @@ func TestADiskThatFails(t *testing.T) {
 		t.Errorf("only %d faults struck", struck)
 	}
 	t.Logf("%d faults struck", struck)
+}
+
+// TestACommitThatFails fails every change that shared it: none is on the disk, and
+// nobody was told that theirs is. The next group is none the worse.
+func TestACommitThatFails(t *testing.T) {
+	d := failingDisk(t)
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t)
+		defer c.s.Close()
+		hold := make(chan struct{})
+		c.enter(t.Context(), "first", func(*tx) error { <-hold; return nil })
+		c.enter(t.Context(), "refused", func(*tx) error { return protocol.ErrForbidden })
+		c.enter(t.Context(), "second", done)
+		d.set(c.s.Dir(), &fault{op: "write", code: lib.SQLITE_FULL, file: "-wal"})
+		close(hold)
+		synctest.Wait()
+		if d.set("", nil) == 0 {
+			t.Fatal("the fault did not strike")
+		}
+		for name, want := range map[string]error{"first": protocol.ErrDiskFull, "refused": protocol.ErrForbidden, "second": protocol.ErrDiskFull} {
+			if !errors.Is(c.got[name], want) {
+				t.Errorf("%s: %v, want %v", name, c.got[name], want)
+			}
+		}
+		c.enter(t.Context(), "third", done)
+		if got := c.agents(); c.got["third"] != nil || len(got) != 1 || got[0] != "third" {
+			t.Errorf("on the disk: %q; third: %v", got, c.got["third"])
+		}
+	})
 }
 
 // copyDir copies what a killed process leaves: without the file that every open
