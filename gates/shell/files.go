@@ -53,7 +53,7 @@ func (c Command) uses() []FileUse {
 	for _, w := range append(operands, c.Reads...) {
 		out = append(out, FileUse{Path: c.Resolve(w), How: UseRead, Line: c.Line})
 	}
-	for _, e := range c.toolEffects(nil) {
+	for _, e := range c.toolEffects(&python{}) { // inline Python's effects are writes, which are none of these
 		if e.Op == OpCopy || e.Op == OpMove || e.Op == OpExtract {
 			out = append(out, FileUse{Path: e.From, How: UseRead, Line: c.Line})
 		}

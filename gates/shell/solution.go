@@ -65,14 +65,15 @@ func Solution(script []byte) (SolutionFacts, error) {
 	}
 	idle, constant := true, true
 	for _, c := range t.Commands {
-		for _, e := range c.Effects() {
+		p := in.python(c)
+		for _, e := range c.effects(p) {
 			switch e.Op {
 			case OpWrite, OpAppend, OpModify, OpCopy, OpMove, OpFetch, OpLink:
 				f.Written = append(f.Written, Write{Path: e.Target(), Data: e.Data, Append: e.Op == OpAppend})
 			}
 		}
 		idle = idle && c.isIdle()
-		constant = constant && (c.isIdle() || c.writesConstants())
+		constant = constant && (c.isIdle() || c.writesConstants(p))
 	}
 	whole := !t.Truncated && len(t.Opaque) == 0
 	f.DoesNothing = idle && whole
@@ -98,8 +99,8 @@ func (c Command) isIdle() bool {
 }
 
 // writesConstants says that a command only puts constant text into files, or
-// prepares their place.
-func (c Command) writesConstants() bool {
+// prepares their place. p is its inline Python, if it has any.
+func (c Command) writesConstants(p *python) bool {
 	switch c.Name {
 	case "", "echo", "printf", "cat", "tee", "true", ":":
 		if c.Name == "cat" && len(c.operands()) > 0 {
@@ -116,12 +117,7 @@ func (c Command) writesConstants() bool {
 	case "dirname", "basename", "realpath":
 		return true
 	}
-	code, ok := c.Inline()
-	if !ok || !isPython(code.Language) || !code.Text.Known {
-		return false
-	}
-	p := newPython(code, c.Variable)
-	if !p.harmless() {
+	if code, _ := c.Inline(); p == nil || !code.Text.Known || !p.harmless() {
 		return false
 	}
 	for _, w := range p.writes() {
