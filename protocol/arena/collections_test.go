@@ -1,6 +1,8 @@
 package arena_test
 
 import (
+	"archive/tar"
+	"bytes"
 	"io/fs"
 	"strings"
 	"testing"
@@ -191,4 +193,23 @@ func TestQuotaRefills(t *testing.T) {
 			t.Error("another body under one request id is taken")
 		}
 	})
+}
+
+// BenchmarkValidate validates uploads of the sample collection, as the server does
+// once a stream has arrived.
+func BenchmarkValidate(b *testing.B) {
+	w := newWorld(b, func(o *options) { o.service.PerHour = arena.PerHour{} })
+	var stream bytes.Buffer
+	archive := tar.NewWriter(&stream)
+	must0(b, archive.AddFS(must(fixture.Collection("sample"))(b)))
+	must0(b, archive.Close())
+	r := bundle.Receiver{Dir: b.TempDir(), Limits: task.DefaultLimits()}
+	b.ReportAllocs()
+	for b.Loop() {
+		s := must(r.Receive(b.Context(), bytes.NewReader(stream.Bytes())))(b)
+		if v, err := w.Validate(b.Context(), ada, bundled(s)); err != nil || !v.Valid() {
+			b.Fatalf("%+v, %v", v, err)
+		}
+		must0(b, s.Release())
+	}
 }
