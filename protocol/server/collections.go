@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -119,13 +120,14 @@ func (c *call) readBundle(parts *multipart.Reader) (api.EnvironmentRequest, *hub
 		return req, nil, err
 	}
 	snapshot, err := c.server.Receive(context.WithoutCancel(c.ctx()), part)
-	if err != nil {
-		if e := bodyError(err, c.maxUpload()); protocol.AsError(err).Kind == protocol.KindInternal {
-			return req, nil, e
-		}
-		return req, nil, err
+	if err == nil {
+		return req, snapshot, nil
 	}
-	return req, snapshot, nil
+	_, disk := errors.AsType[*fs.PathError](err) // the arena's own: not the sender's fault
+	if protocol.AsError(err).Kind == protocol.KindInternal && !disk {
+		err = bodyError(err, c.maxUpload())
+	}
+	return req, nil, err
 }
 
 func (c *call) nextPart(parts *multipart.Reader, name string) (*multipart.Part, error) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -142,6 +143,18 @@ func TestRefusedUploads(t *testing.T) {
 	}
 	if n := must(s.store.LastEvent(t.Context()))(t); n != 0 {
 		t.Errorf("%d events were written", n)
+	}
+}
+
+// TestUploadOnABadDisk: what fails at the arena is not blamed on the sender.
+func TestUploadOnABadDisk(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(o *options) {
+		o.server.Receive = bundle.Receiver{Dir: filepath.Join(t.TempDir(), "gone"), Limits: task.DefaultLimits()}.Receive
+	})
+	a := s.upload("/api/environments/validate", author, bundled("sample"), oneTask(t))
+	if p := a.problem(t); a.StatusCode != http.StatusInternalServerError || p.Code != "internal" {
+		t.Errorf("%s %s: %s", a.Status, p.Code, p.Detail)
 	}
 }
 
