@@ -311,10 +311,25 @@ func (n *node) handler() http.Handler {
 	})
 }
 
+// noCoreFiles keeps the memory of a process that crashes off the disk: it holds
+// tokens that are nowhere else. Jobs on this machine may raise the limit again.
+func noCoreFiles(log *slog.Logger) {
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_CORE, &limit)
+	if err == nil {
+		limit.Cur = 0
+		err = syscall.Setrlimit(syscall.RLIMIT_CORE, &limit)
+	}
+	if err != nil {
+		log.Warn("a crash may leave a core file, which holds secrets", "error", err)
+	}
+}
+
 // run answers requests and follows jobs until ctx ends, then stops in order:
 // nothing new is accepted, streams close, requests finish, watchers end, the
 // database is checkpointed.
 func (n *node) run(ctx context.Context) error {
+	noCoreFiles(n.log)
 	web := &http.Server{
 		Handler: n.handler(), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug),

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -304,6 +305,12 @@ func TestOutside(t *testing.T) {
 	arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", w.command.Process.Pid))
 	if err != nil {
 		t.Logf("arguments of the process are not looked at: %v", err)
+	}
+	// Its memory holds them, so a crash must not write it to a file.
+	if limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", w.command.Process.Pid)); err != nil {
+		t.Logf("limits of the process are not looked at: %v", err)
+	} else if !regexp.MustCompile(`Max core file size +0 `).Match(limits) {
+		t.Errorf("a crash leaves a core file:\n%s", limits)
 	}
 	live := w.bytes() // with the write-ahead log as it is while the arena runs
 	w.stop()

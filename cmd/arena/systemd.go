@@ -35,6 +35,7 @@ RestartSec=2
 RestartPreventExitStatus=%d %d
 TimeoutStopSec=15
 LimitNOFILE=16384
+LimitCORE=0
 UMask=0077
 %s
 NoNewPrivileges=yes

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"go.uber.org/goleak"
@@ -27,8 +26,9 @@ const (
 	patience = 100 // times 20 ms, for descriptors
 )
 
-// Run runs the tests and returns the exit code of the process.
-func Run(m *testing.M, ignore ...goleak.Option) int {
+// Run runs the tests, m is a *testing.M or what runs one and then clears up behind
+// it, and returns the exit code of the process.
+func Run(m interface{ Run() int }, ignore ...goleak.Option) int {
 	before := descriptors()
 	code := m.Run()
 	if code != 0 {
