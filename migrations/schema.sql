@@ -366,7 +366,7 @@ CREATE TABLE relays (
   bytes_out       INTEGER NOT NULL DEFAULT 0 CHECK (bytes_out >= 0),
   connections     INTEGER NOT NULL DEFAULT 0 CHECK (connections >= 0),
   connected_since INTEGER,
-  last_seen       INTEGER,
+  last_seen       INTEGER, lost_at INTEGER, in_flight INTEGER NOT NULL DEFAULT 0 CHECK (in_flight >= 0),
   CHECK ((connections = 0) = (connected_since IS NULL))
 ) STRICT;
 

@@ -33,6 +33,35 @@ type RelayCounters struct {
 
 	ConnectedSince *time.Time // when the newest connection began; nil when there was none
 	LastSeen       *time.Time // when the job was last known to be there
+	LostAt         *time.Time // when the newest connection broke; nil while it holds, and before the first
+	InFlight       int64      // calls under way
+}
+
+// State is how the tunnel of a run stands. open says that the run goes on, and
+// grace is how long a tunnel that broke counts as reconnecting.
+func (c RelayCounters) State(open bool, now time.Time, grace time.Duration) RelayState {
+	switch {
+	case !open:
+		return RelayClosed
+	case c.Connections == 0:
+		return RelayNever
+	case c.LostAt == nil:
+		return RelayConnected
+	case now.Sub(*c.LostAt) < grace:
+		return RelayReconnecting
+	default:
+		return RelayLost
+	}
+}
+
+// Cut is what is left of a tunnel when the process that held it has ended, however
+// that came: it broke when it was last seen, and no call goes through it.
+func (c RelayCounters) Cut() RelayCounters {
+	if c.LostAt == nil {
+		c.LostAt = c.LastSeen
+	}
+	c.InFlight = 0
+	return c
 }
 
 // RelayAccess is what the relay has to know of a run: the hashes of its two

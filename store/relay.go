@@ -7,14 +7,14 @@ import (
 	"github.com/posttrainarena/arena/protocol"
 )
 
-const relayCounters = "v.requests, v.succeeded, v.rejected, v.failed, v.aborted, v.bytes_in, v.bytes_out, v.connections, v.connected_since, v.last_seen"
+const relayCounters = "v.requests, v.succeeded, v.rejected, v.failed, v.aborted, v.bytes_in, v.bytes_out, v.connections, v.connected_since, v.last_seen, v.lost_at, v.in_flight"
 
 func scanRelay(row scanner) (a protocol.RelayAccess, err error) {
 	var state protocol.RunState
 	var job, model []byte
 	c := &a.Counters
 	err = row.Scan(&a.Run, &a.JobID, &state, &job, &model, &c.Requests, &c.Succeeded, &c.Rejected, &c.Failed, &c.Aborted,
-		&c.BytesIn, &c.BytesOut, &c.Connections, maybeInstant{&c.ConnectedSince}, maybeInstant{&c.LastSeen})
+		&c.BytesIn, &c.BytesOut, &c.Connections, maybeInstant{&c.ConnectedSince}, maybeInstant{&c.LastSeen}, maybeInstant{&c.LostAt}, &c.InFlight)
 	copy(a.Job[:], job)
 	copy(a.Model[:], model)
 	a.Open = !state.Ended()
@@ -57,8 +57,8 @@ func (s *Store) OpenRelay(ctx context.Context, by protocol.Actor, run string, jo
 func (s *Store) RelayCounted(ctx context.Context, run string, c protocol.RelayCounters) error {
 	return s.update(ctx, "count the relay of run "+run, func(t *tx) error {
 		res, err := t.ExecContext(ctx, `UPDATE relays SET requests = ?, succeeded = ?, rejected = ?, failed = ?, aborted = ?, bytes_in = ?, bytes_out = ?,
-  connections = ?, connected_since = ?, last_seen = ? WHERE run = ?`,
-			c.Requests, c.Succeeded, c.Rejected, c.Failed, c.Aborted, c.BytesIn, c.BytesOut, c.Connections, microsOrNull(c.ConnectedSince), microsOrNull(c.LastSeen), run)
+  connections = ?, connected_since = ?, last_seen = ?, lost_at = ?, in_flight = ? WHERE run = ?`,
+			c.Requests, c.Succeeded, c.Rejected, c.Failed, c.Aborted, c.BytesIn, c.BytesOut, c.Connections, microsOrNull(c.ConnectedSince), microsOrNull(c.LastSeen), microsOrNull(c.LostAt), c.InFlight, run)
 		if err != nil {
 			return err
 		}
@@ -66,5 +66,14 @@ func (s *Store) RelayCounted(ctx context.Context, run string, c protocol.RelayCo
 			return err
 		}
 		return protocol.ErrNoRun.Detailf("There is no run %q with a relay.", run)
+	})
+}
+
+// RelaysCut records that no tunnel holds, as a process does that has just begun: one
+// that was killed could not. See protocol.RelayCounters.Cut.
+func (s *Store) RelaysCut(ctx context.Context) error {
+	return s.update(ctx, "record that no relay is connected", func(t *tx) error {
+		_, err := t.ExecContext(ctx, "UPDATE relays SET lost_at = coalesce(lost_at, last_seen), in_flight = 0 WHERE in_flight > 0 OR lost_at IS NULL AND last_seen IS NOT NULL")
+		return err
 	})
 }

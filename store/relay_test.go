@@ -37,9 +37,20 @@ func TestRelayOfARun(t *testing.T) {
 	})
 	at := clock.Advance(time.Minute)
 	want.JobID = "job-1"
-	want.Counters = protocol.RelayCounters{Requests: 9, Succeeded: 4, Rejected: 2, Failed: 2, Aborted: 1, BytesIn: 10, BytesOut: 20, Connections: 3, ConnectedSince: &at, LastSeen: &at}
+	want.Counters = protocol.RelayCounters{Requests: 9, Succeeded: 4, Rejected: 2, Failed: 2, Aborted: 1, BytesIn: 10, BytesOut: 20, Connections: 3, ConnectedSince: &at, LastSeen: &at, InFlight: 2}
 	if err := s.RelayCounted(ctx, run.ID, want.Counters); err != nil {
 		t.Fatal(err)
+	}
+	// A process that was killed recorded no break; the next one does, once.
+	want.Counters.LostAt, want.Counters.InFlight = &at, 0
+	for range 2 {
+		if err := s.RelaysCut(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, must(s.RelayAccess(ctx, run.ID))(t)); diff != "" {
+			t.Errorf("after a kill (-want +got):\n%s", diff)
+		}
+		clock.Advance(time.Minute)
 	}
 	must(s.Finish(ctx, arena(), run.ID, protocol.Ending{Move: protocol.MoveFailed, Status: "ERROR", EndedAt: clock.Now()}))(t)
 	want.Open = false

@@ -18,7 +18,7 @@ type applianceVerbs struct {
 	Doctor    doctorCmd    `cmd:"" group:"appliance" help:"Check the arena and its machine, and say how to fix what is wrong."`
 	Audit     auditCmd     `cmd:"" group:"appliance" help:"The audit trail."`
 	Migrate   migrateCmd   `cmd:"" group:"appliance" help:"Bring a stopped arena's database to this version's schema, or only rehearse it."`
-	Predeploy predeployCmd `cmd:"" group:"appliance" help:"Say whether the arena may be restarted now: exits 1 while a job is live."`
+	Predeploy predeployCmd `cmd:"" group:"appliance" help:"Say whether the arena may be restarted now, and what that would cut: exits 1 while a job is live."`
 	Relay     relayCmd     `cmd:"" group:"appliance" help:"The tunnel between a job's model and the arena."`
 	Webhook   webhookCmd   `cmd:"" group:"appliance" help:"Programs elsewhere that are told what happens."`
 	Systemd   systemdCmd   `cmd:"" group:"appliance" help:"Print a systemd unit for this arena."`

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/store"
 )
 
@@ -161,51 +160,4 @@ func (cmd *migrateCmd) Run(ctx context.Context, env *environ) error {
 		env.say("From schema %04d to %04d. A copy from before is kept in %s; arena restore goes back to it.", r.From, r.To, dir)
 	}
 	return env.document(r)
-}
-
-// predeployCmd says whether a restart would cut anything.
-type predeployCmd struct {
-	dataFlag
-}
-
-func (predeployCmd) speaksJSON() bool { return true }
-
-// liveRun is a run in whose way a restart would be.
-type liveRun struct {
-	Run   string `json:"run_id"`
-	State string `json:"state"`
-	Job   string `json:"job_id"`
-}
-
-// Run lists what is live and exits 1 when something is.
-func (cmd *predeployCmd) Run(ctx context.Context, env *environ) error {
-	st, err := cmd.look(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	live, err := liveRuns(ctx, st)
-	if err != nil {
-		return err
-	}
-	if err := env.document(map[string]any{"ok": len(live) == 0, "live": live}); err != nil {
-		return err
-	}
-	for _, r := range live {
-		env.say("%s is %s (job %s).", r.Run, r.State, r.Job)
-	}
-	if len(live) > 0 {
-		return &verdict{code: exitError, text: "a job is live; wait for its end, or cancel it"}
-	}
-	env.say("Nothing is live: the arena may be restarted.")
-	return nil
-}
-
-func liveRuns(ctx context.Context, st *store.Store) ([]liveRun, error) {
-	runs, _, err := st.Runs(ctx, protocol.RunFilter{Live: true}, protocol.Page{Limit: protocol.MaxPage})
-	live := []liveRun{}
-	for _, r := range runs {
-		live = append(live, liveRun{r.ID, string(r.State), r.JobID})
-	}
-	return live, err
 }

@@ -121,7 +121,10 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 		if r := cfg.Arena.Relay; r.GraceSeconds < 1 || r.InFlight < 1 {
 			return nil, misconfigured(cfg, "relay", "grace_seconds and in_flight must be at least 1")
 		}
-		n.relay = relay.New(relay.Options{Records: n.store, Now: o.Now, Log: o.Log, Grace: time.Duration(cfg.Arena.Relay.GraceSeconds) * time.Second, InFlight: cfg.Arena.Relay.InFlight})
+		if err := n.store.RelaysCut(ctx); err != nil {
+			return nil, err
+		}
+		n.relay = relay.New(relay.Options{Records: n.store, Now: o.Now, Log: o.Log, Grace: relayGrace(cfg), InFlight: cfg.Arena.Relay.InFlight})
 	}
 	sealed, err := readSealedHere(n.config)
 	if err == nil && n.mock == nil {

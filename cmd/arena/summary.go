@@ -172,8 +172,12 @@ func runLines(r api.Run) []string {
 
 // relayText says whether the job's model can be reached, and how calls went.
 func relayText(r api.Relay) string {
-	return fmt.Sprintf("%s: %s, %d answered, %d refused, %d failed, %d broken off%s",
-		r.State, counted(int(r.Requests), "call"), r.Succeeded, r.Rejected, r.Failed, r.Aborted, timeText("; connected since ", r.ConnectedSince))
+	since := timeText("; connected since ", r.ConnectedSince)
+	if r.LostAt != nil {
+		since = timeText("; not connected since ", r.LostAt)
+	}
+	return fmt.Sprintf("%s: %s, %d under way, %d answered, %d refused, %d failed, %d broken off%s",
+		r.State, counted(int(r.Requests), "call"), r.InFlight, r.Succeeded, r.Rejected, r.Failed, r.Aborted, since)
 }
 
 // shownLines is how much of a failed run's log is shown to people; the JSON has

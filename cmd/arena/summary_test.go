@@ -40,7 +40,7 @@ func TestRunsHideNothing(t *testing.T) {
 		"UnreachableSince": "10:02:00", "Provider": "the-provider", "MaxComputeUSD": "$160.00", "SettledUSD": "$42.00",
 		"Stages": "30 of 32 done: 11 passed, 12 failed, 7 errors, 5 timeouts", "PlatformFault": "", "Simulated": "", "Training": "",
 		"Stalled": "STALLED", "StalledBecause": "the-cause", "NextCheckAt": "10:03:00", "LastLineAt": "10:04:00", "LastLines": "the-last-line",
-		"Relay": "connected: 9 calls, 5 answered, 1 refused, 2 failed, 1 broken off", "Forecast": "25% of groups of 8 rollouts", "StallsAt": "",
+		"Relay": "connected: 9 calls, 0 under way, 5 answered, 1 refused, 2 failed, 1 broken off", "Forecast": "25% of groups of 8 rollouts", "StallsAt": "",
 	}
 	// What does not explain a run's fate, and where it is to be seen.
 	elsewhere := map[string]bool{

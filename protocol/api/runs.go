@@ -127,6 +127,8 @@ type Relay struct {
 	Connections    int64               `json:"connections" doc:"How often the job connected"`
 	ConnectedSince *time.Time          `json:"connected_since" doc:"When the newest connection began"`
 	LastSeen       *time.Time          `json:"last_seen" doc:"When the job was last known to be there"`
+	LostAt         *time.Time          `json:"lost_at" doc:"When the newest connection broke; null while it holds"`
+	InFlight       int64               `json:"in_flight" doc:"Calls under way"`
 }
 
 // RelayFrom maps a tunnel to the wire.
@@ -134,6 +136,7 @@ func RelayFrom(r protocol.Relay) *Relay {
 	return &Relay{
 		State: r.State, Requests: r.Requests, Succeeded: r.Succeeded, Rejected: r.Rejected, Failed: r.Failed, Aborted: r.Aborted,
 		BytesIn: r.BytesIn, BytesOut: r.BytesOut, Connections: r.Connections, ConnectedSince: r.ConnectedSince, LastSeen: r.LastSeen,
+		LostAt: r.LostAt, InFlight: r.InFlight,
 	}
 }
 

@@ -52,13 +52,13 @@ func (h *Hub) Forward(w http.ResponseWriter, r *http.Request, run, path string) 
 		return
 	}
 	l.mu.Lock()
-	full := l.inFlight >= h.InFlight
+	full := l.count.InFlight >= int64(h.InFlight)
 	l.count.Requests++
 	l.dirty = true
 	if full {
 		l.count.Rejected++
 	} else {
-		l.inFlight++
+		l.count.InFlight++
 	}
 	l.mu.Unlock()
 	if full {
@@ -106,7 +106,7 @@ func (c *call) done() {
 	c.line.mu.Lock()
 	defer c.line.mu.Unlock()
 	n := &c.line.count
-	c.line.inFlight--
+	n.InFlight--
 	n.BytesIn += c.in
 	n.BytesOut += c.out
 	switch {

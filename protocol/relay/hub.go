@@ -85,15 +85,13 @@ func New(o Options) *Hub { return &Hub{Options: o.withDefaults(), lines: map[str
 type line struct {
 	run string
 
-	mu       sync.Mutex
-	access   protocol.RelayAccess
-	asked    time.Time // when access was read
-	tunnel   *tunnel   // nil while the job is not connected
-	arrived  chan struct{}
-	lostAt   time.Time // when the last tunnel broke
-	inFlight int
-	count    protocol.RelayCounters
-	dirty    bool
+	mu      sync.Mutex
+	access  protocol.RelayAccess
+	asked   time.Time // when access was read
+	tunnel  *tunnel   // nil while the job is not connected
+	arrived chan struct{}
+	count   protocol.RelayCounters
+	dirty   bool
 }
 
 // fresh is how long what the records say of a run is believed.
@@ -120,10 +118,7 @@ func (h *Hub) line(ctx context.Context, run string) (*line, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if l = h.lines[run]; l == nil {
-		l = &line{run: run, arrived: make(chan struct{}), count: access.Counters}
-		if l.count.LastSeen != nil {
-			l.lostAt = *l.count.LastSeen
-		}
+		l = &line{run: run, arrived: make(chan struct{}), count: access.Counters.Cut()}
 		if access.Open { // ended runs are asked about for ever, and never remembered
 			h.lines[run] = l
 		}
@@ -136,18 +131,7 @@ func (h *Hub) line(ctx context.Context, run string) (*line, error) {
 
 // state is how the run's tunnel stands. The caller holds mu.
 func (l *line) state(now time.Time, grace time.Duration) protocol.RelayState {
-	switch {
-	case !l.access.Open:
-		return protocol.RelayClosed
-	case l.tunnel != nil:
-		return protocol.RelayConnected
-	case l.count.Connections == 0:
-		return protocol.RelayNever
-	case now.Sub(l.lostAt) < grace:
-		return protocol.RelayReconnecting
-	default:
-		return protocol.RelayLost
-	}
+	return l.count.State(l.access.Open, now, grace)
 }
 
 // Relay says how a run's tunnel stands and what went through it. The error is
@@ -279,7 +263,7 @@ func (l *line) arrive(t *tunnel, now time.Time) {
 	old := l.tunnel
 	l.tunnel = t
 	l.count.Connections++
-	l.count.ConnectedSince, l.count.LastSeen = &now, &now
+	l.count.ConnectedSince, l.count.LastSeen, l.count.LostAt = &now, &now, nil
 	l.dirty = true
 	close(l.arrived)
 	l.arrived = make(chan struct{})
@@ -296,8 +280,8 @@ func (l *line) leave(t *tunnel, now time.Time) bool {
 	if l.tunnel != t {
 		return false
 	}
-	l.tunnel, l.lostAt = nil, now
-	l.count.LastSeen, l.dirty = &now, true
+	l.tunnel = nil
+	l.count.LastSeen, l.count.LostAt, l.dirty = &now, &now, true
 	return true
 }
 
@@ -348,7 +332,7 @@ func (h *Hub) store(ctx context.Context, l *line) {
 	if l.tunnel != nil && now.Sub(*l.count.LastSeen) >= h.Ping {
 		l.count.LastSeen, l.dirty = &now, true // it answers pings
 	}
-	t, open, count, dirty, busy := l.tunnel, l.access.Open, l.count, l.dirty, l.inFlight > 0
+	t, open, count, dirty, busy := l.tunnel, l.access.Open, l.count, l.dirty, l.count.InFlight > 0
 	l.dirty = false
 	l.mu.Unlock()
 	if dirty {

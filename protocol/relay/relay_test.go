@@ -446,6 +446,9 @@ func TestABreakIsNeverAnEnd(t *testing.T) {
 	for range 3 {
 		<-begun
 	}
+	if c := p.seen(); c.InFlight != 2 || c.LostAt != nil {
+		t.Errorf("with two calls under way: %+v", c)
+	}
 	kill()
 	if got := <-before; !strings.HasPrefix(got, "502 false") {
 		t.Errorf("a call that was sent and not answered: %s", got)
@@ -464,7 +467,7 @@ func TestABreakIsNeverAnEnd(t *testing.T) {
 		t.Errorf("after the grace period it is %s", s)
 	}
 	p.want(p.request("POST", "/v1/x", modelKey, "{}"), 503, "no-job")
-	if c := p.seen(); c.Aborted != 1 || c.Failed != 3 || c.Succeeded != 0 {
+	if c := p.seen(); c.Aborted != 1 || c.Failed != 3 || c.Succeeded != 0 || c.InFlight != 0 || c.LostAt == nil {
 		t.Errorf("counted: %+v", c)
 	}
 }
@@ -500,7 +503,7 @@ func TestARestartKeepsTheRun(t *testing.T) {
 	p.until("it is stored", func() bool {
 		p.records.mu.Lock()
 		defer p.records.mu.Unlock()
-		return p.records.saved[run].Succeeded == 1 && p.seen().State == protocol.RelayReconnecting
+		return p.records.saved[run].Succeeded == 1 && p.records.saved[run].LostAt != nil
 	})
 	p.hub.Close()
 	next := relay.New(relay.Options{Records: p.records, Now: p.clock.now, Log: slog.New(slog.DiscardHandler)})
