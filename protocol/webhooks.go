@@ -24,7 +24,7 @@ const (
 // Delivery is one event on its way to one webhook. Its id is made of both, so that
 // there is one however often it is sent, and the receiver knows a repetition.
 type Delivery struct {
-	ID        string // DeliveryID of Hook and Event.Seq
+	ID        string // DeliveryID of Hook and Event
 	Hook      string // name in the configuration
 	Event     Event
 	State     DeliveryState
@@ -36,9 +36,14 @@ type Delivery struct {
 	UpdatedAt time.Time
 }
 
-// DeliveryID names the delivery of an event to a hook. It has no full stop, which
-// signatures use as their separator.
-func DeliveryID(hook string, seq int64) string { return fmt.Sprintf("%s-%d", hook, seq) }
+// DeliveryID names the delivery of an event to a hook. The number of an event is not
+// enough: an arena that was restored from an older backup gives the same numbers to
+// other events, which receivers would take for repetitions. When it happened, in
+// microseconds, tells them apart, and an event that was in the backup keeps its name.
+// There is no full stop in it, which signatures use as their separator.
+func DeliveryID(hook string, e Event) string {
+	return fmt.Sprintf("%s-%d-%d", hook, e.Seq, e.At.UnixMicro())
+}
 
 // HookWants reports whether a hook that asks for kinds gets an event; one that
 // names none gets all.

@@ -51,7 +51,7 @@ func (s *Store) QueueDeliveries(ctx context.Context, hook string, kinds []protoc
 				continue
 			}
 			if _, err := t.ExecContext(ctx, "INSERT INTO deliveries (id, hook, event, state, tries, next_at, status, problem, created, updated) VALUES (?, ?, ?, ?, 0, ?, 0, '', ?, ?)",
-				protocol.DeliveryID(hook, e.Seq), hook, e.Seq, protocol.DeliveryPending, micros(t.now), micros(t.now), micros(t.now)); err != nil {
+				protocol.DeliveryID(hook, e), hook, e.Seq, protocol.DeliveryPending, micros(t.now), micros(t.now), micros(t.now)); err != nil {
 				return err
 			}
 		}

@@ -3,10 +3,12 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/store"
 	"github.com/posttrainarena/arena/store/storetest"
 )
 
@@ -36,15 +38,16 @@ func TestDeliveries(t *testing.T) {
 		must(s.QueueDeliveries(ctx, "ci", nil))(t)
 	}
 	must(s.QueueDeliveries(ctx, "ci", []protocol.EventKind{protocol.EventResult}))(t)
-	if rows := list(); len(rows) != 1 || rows[0].ID != "ci-2" || rows[0].Event.Kind != protocol.EventMessage || rows[0].State != protocol.DeliveryPending {
+	if rows := list(); len(rows) != 1 || rows[0].Event.Seq != 2 || rows[0].ID != protocol.DeliveryID("ci", rows[0].Event) || rows[0].Event.Kind != protocol.EventMessage || rows[0].State != protocol.DeliveryPending {
 		t.Fatalf("%+v", rows)
 	}
 	d, ok, err := s.NextDelivery(ctx, "ci")
+	id := d.ID
 	if err != nil || !ok {
 		t.Fatalf("%v, %v", ok, err)
 	}
 	nothing(t, s, func() { // tries are the arena's own; so is asking for what is tried anyway
-		must(s.Redeliver(ctx, eve(), "ci-2"))(t)
+		must(s.Redeliver(ctx, eve(), id))(t)
 		tried := d.Tried(protocol.DeliveryTry{Status: 204}, clock.Now())
 		for range 2 {
 			if err := s.DeliveryTried(ctx, tried); err != nil {
@@ -59,7 +62,7 @@ func TestDeliveries(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	_, before := effects(t, s)
-	if d := must(s.Redeliver(ctx, eve(), "ci-2"))(t); d.State != protocol.DeliveryPending || d.Tries != 0 {
+	if d := must(s.Redeliver(ctx, eve(), id))(t); d.State != protocol.DeliveryPending || d.Tries != 0 {
 		t.Errorf("%+v", d)
 	}
 	if _, after := effects(t, s); after != before+1 {
@@ -81,5 +84,51 @@ func TestDeliveries(t *testing.T) {
 	must(s.QueueDeliveries(ctx, "ci", nil))(t)
 	if rows := list(); len(rows) != 0 {
 		t.Errorf("%+v", rows)
+	}
+}
+
+// TestARestoredArenaRepeatsNoDeliveryID restores a backup after more has happened. What
+// happens then has numbers that were given before, and is not taken for what was sent
+// under them; what was on its way in the backup is the same delivery as ever.
+func TestARestoredArenaRepeatsNoDeliveryID(t *testing.T) {
+	ctx := context.Background()
+	dir, clock := filepath.Join(t.TempDir(), "data"), storetest.NewClock()
+	o := store.Options{Dir: dir, Now: clock.Now}
+	s := must(store.Open(ctx, o))(t)
+	post := func(text string) {
+		t.Helper()
+		clock.Advance(time.Second)
+		if _, _, err := s.PostMessage(ctx, ada(), protocol.Message{RequestID: "message-" + text, Author: "ada", Body: text}); err != nil {
+			t.Fatal(err)
+		}
+		must(s.QueueDeliveries(ctx, "ci", nil))(t)
+	}
+	byEvent := func() map[int64]string {
+		t.Helper()
+		rows, _, err := s.Deliveries(ctx, "ci", protocol.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := map[int64]string{}
+		for _, d := range rows {
+			ids[d.Event.Seq] = d.ID
+		}
+		return ids
+	}
+	must(s.QueueDeliveries(ctx, "ci", nil))(t)
+	post("kept")
+	file := filepath.Join(t.TempDir(), "copy.db")
+	must(s.Backup(ctx, file))(t)
+	post("lost")
+	before := byEvent()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	must(store.Restore(ctx, o, file))(t)
+	s = storetest.OpenDir(t, dir, clock)
+	post("other")
+	after := byEvent()
+	if len(before) != 2 || len(after) != 2 || before[1] != after[1] || before[2] == "" || after[2] == "" || before[2] == after[2] {
+		t.Errorf("before the restore %v, after it %v", before, after)
 	}
 }

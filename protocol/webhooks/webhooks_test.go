@@ -157,8 +157,8 @@ func (b *bench) hook(url string) webhooks.Hook {
 	return webhooks.Hook{Name: "ci", URL: url, Keys: keys(b.t), AllowPrivate: true}
 }
 
-// settled waits until a delivery is not tried any more.
-func (b *bench) settled(id string) protocol.Delivery {
+// settled waits until the delivery of an event is not tried any more.
+func (b *bench) settled(event int64) protocol.Delivery {
 	b.t.Helper()
 	for {
 		all, _, err := b.store.Deliveries(b.t.Context(), "ci", protocol.Page{})
@@ -166,13 +166,13 @@ func (b *bench) settled(id string) protocol.Delivery {
 			b.t.Fatal(err)
 		}
 		for _, d := range all {
-			if d.ID == id && d.State != protocol.DeliveryPending {
+			if d.Event.Seq == event && d.State != protocol.DeliveryPending {
 				return d
 			}
 		}
 		select {
 		case <-b.t.Context().Done():
-			b.t.Fatalf("%s never settled: %+v", id, all)
+			b.t.Fatalf("the delivery of event %d never settled: %+v", event, all)
 		case <-time.After(time.Millisecond):
 		}
 	}
@@ -223,7 +223,7 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 			b.post(0, 1)
 			start := b.clock.Now()
 			b.run(b.hook(b.serve(c.first).URL))
-			d := b.settled("ci-1")
+			d := b.settled(1)
 			if d.State != protocol.DeliveryDelivered || d.Tries != 2 || d.Status != 204 || d.Problem != "" {
 				t.Errorf("%+v", d)
 			}
@@ -249,7 +249,7 @@ func TestAnEndlessAnswerIsNotRead(t *testing.T) {
 			}
 		}
 	}).URL))
-	if d := b.settled("ci-1"); d.State != protocol.DeliveryDelivered || d.Tries != 1 {
+	if d := b.settled(1); d.State != protocol.DeliveryDelivered || d.Tries != 1 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -275,7 +275,7 @@ func TestSentAsEventsShowsIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.id != protocol.DeliveryID("ci", e.Seq) || got.body != string(want) || got.header.Get("Content-Type") != "application/json" {
+		if got.id != protocol.DeliveryID("ci", e) || got.body != string(want) || got.header.Get("Content-Type") != "application/json" {
 			t.Errorf("received %+v, want event %d:\n%s", got, e.Seq, want)
 		}
 	}
@@ -322,14 +322,18 @@ func TestRestart(t *testing.T) {
 	}
 	b.store = storetest.OpenDir(t, dir, clock)
 	b.run(hook)
-	b.settled("ci-5")
+	b.settled(5)
 	b.stop()
 	close(b.received)
 	var got []string
 	for r := range b.received {
 		got = append(got, r.id)
 	}
-	if want := []string{"ci-3", "ci-4", "ci-5"}; !slices.Equal(got, want) {
+	var want []string
+	for event := range int64(3) {
+		want = append(want, b.settled(event+3).ID)
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("after the restart %q were sent, want %q", got, want)
 	}
 }
@@ -357,7 +361,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 		hook := b.hook("http://" + host + ":" + port)
 		hook.AllowPrivate = false
 		b.run(hook)
-		d := b.settled("ci-1")
+		d := b.settled(1)
 		if d.State != protocol.DeliveryFailed || d.Tries != 8 || !strings.Contains(d.Problem, "not public") {
 			t.Errorf("%s: %+v", host, d)
 		}
@@ -390,17 +394,18 @@ func TestRedelivery(t *testing.T) {
 	b.post(0, 1)
 	srv := b.serve(slices.Repeat([]http.HandlerFunc{status(500)}, 8)...)
 	s := b.run(b.hook(srv.URL))
-	if d := b.settled("ci-1"); d.State != protocol.DeliveryFailed || d.Tries != 8 || d.Status != 500 {
-		t.Fatalf("%+v", d)
+	failed := b.settled(1)
+	if failed.State != protocol.DeliveryFailed || failed.Tries != 8 || failed.Status != 500 {
+		t.Fatalf("%+v", failed)
 	}
 	for range 2 { // the second time it had been delivered
-		if d, err := s.Redeliver(t.Context(), protocol.Actor{Name: "eve"}, "ci-1"); err != nil || d.State != protocol.DeliveryPending || d.Tries != 0 {
+		if d, err := s.Redeliver(t.Context(), protocol.Actor{Name: "eve"}, failed.ID); err != nil || d.State != protocol.DeliveryPending || d.Tries != 0 {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		if got := <-b.received; got.id != "ci-1" {
+		if got := <-b.received; got.id != failed.ID {
 			t.Errorf("received %+v", got)
 		}
-		b.settled("ci-1")
+		b.settled(1)
 	}
 	if _, err := s.Redeliver(t.Context(), protocol.Actor{Name: "eve"}, "ci-9"); err == nil || !strings.Contains(err.Error(), "ci-9") {
 		t.Errorf("redelivering what is not there: %v", err)
@@ -419,7 +424,7 @@ func TestNothingSecretIsLeft(t *testing.T) {
 	gone.Name = "gone"
 	b.know("gone")
 	s := b.run(hook, gone)
-	b.settled("ci-1")
+	b.settled(1)
 	b.stop()
 	words := []string{secret, strings.TrimPrefix(secret, "whsec_"), "canary", string(hook.Keys[0])}
 	look := func(where string, text []byte) {
