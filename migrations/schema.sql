@@ -394,3 +394,7 @@ CREATE INDEX deliveries_due ON deliveries (hook, next_at) WHERE state = 'pending
 CREATE INDEX deliveries_newest ON deliveries (created, id);
 
 CREATE INDEX deliveries_done ON deliveries (updated) WHERE state <> 'pending';
+
+CREATE INDEX deliveries_states ON deliveries (hook, state, created, tries);
+
+CREATE INDEX deliveries_tried  ON deliveries (hook, updated) WHERE tries > 0;

@@ -93,3 +93,24 @@ type Webhook struct {
 	Kinds        []EventKind // empty: all
 	AllowPrivate bool
 }
+
+// HookHealth is how the deliveries to one webhook stand, those that are kept.
+type HookHealth struct {
+	Name      string
+	Pending   int
+	Delivered int
+	Failed    int
+	Oldest    time.Time // when the oldest pending one was made; zero when there is none
+	Tries     int       // of the pending one that was tried most
+	Last      Delivery  // the one that was tried last; its ID is empty when none was
+}
+
+// failingTries is after how many failed tries a receiver does not merely restart: the
+// next comes ten minutes later.
+const failingTries = 3
+
+// Failing reports whether the receiver has not taken what was sent for a while. What was
+// tried last may be a new event that failed once, so the others count too.
+func (h HookHealth) Failing() bool {
+	return h.Last.Problem != "" && (h.Last.State == DeliveryFailed || h.Tries >= failingTries)
+}

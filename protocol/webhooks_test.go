@@ -44,3 +44,25 @@ func TestDeliveryTries(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestHookFails tells a receiver that restarts from one that has to be mended.
+func TestHookFails(t *testing.T) {
+	const refused = "it answered 500"
+	for name, tc := range map[string]struct {
+		tries int // of the pending one that was tried most
+		last  protocol.Delivery
+		want  bool
+	}{
+		"nothing was tried":         {0, protocol.Delivery{}, false},
+		"taken":                     {0, protocol.Delivery{State: protocol.DeliveryDelivered, Tries: 5}, false},
+		"failed twice":              {2, protocol.Delivery{State: protocol.DeliveryPending, Tries: 2, Problem: refused}, false},
+		"failed again and again":    {3, protocol.Delivery{State: protocol.DeliveryPending, Tries: 3, Problem: refused}, true},
+		"as a new event found":      {5, protocol.Delivery{State: protocol.DeliveryPending, Tries: 1, Problem: refused}, true},
+		"mended, others still wait": {5, protocol.Delivery{State: protocol.DeliveryDelivered, Tries: 1}, false},
+		"given up":                  {0, protocol.Delivery{State: protocol.DeliveryFailed, Tries: 8, Problem: refused}, true},
+	} {
+		if got := (protocol.HookHealth{Name: "ci", Tries: tc.tries, Last: tc.last}).Failing(); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -126,3 +126,27 @@ func (s *Store) Redeliver(ctx context.Context, by protocol.Actor, id string) (d 
 	}
 	return d, nil
 }
+
+// HookHealth says how the deliveries to each webhook stand that the arena ever had, by
+// name. It looks at every delivery that is kept, in an index.
+func (s *Store) HookHealth(ctx context.Context) (all []protocol.HookHealth, err error) {
+	err = s.view(ctx, "see how webhooks stand", func(t *tx) error {
+		rows, err := t.QueryContext(ctx, `SELECT h.name, coalesce(sum(d.state = 'pending'), 0), coalesce(sum(d.state = 'delivered'), 0), coalesce(sum(d.state = 'failed'), 0),
+  min(CASE d.state WHEN 'pending' THEN d.created END), coalesce(max(CASE d.state WHEN 'pending' THEN d.tries END), 0) FROM hooks h LEFT JOIN deliveries d ON d.hook = h.name GROUP BY h.name ORDER BY h.name`)
+		all, err = many(rows, err, func(row scanner) (h protocol.HookHealth, err error) {
+			return h, row.Scan(&h.Name, &h.Pending, &h.Delivered, &h.Failed, maybeTime{&h.Oldest}, &h.Tries)
+		})
+		if err != nil {
+			return err
+		}
+		for i, h := range all {
+			last, err := scanDelivery(t.QueryRowContext(ctx, "SELECT "+deliveryColumns+" FROM "+deliveryTables+" WHERE d.hook = ? AND d.tries > 0 ORDER BY d.updated DESC, d.event DESC LIMIT 1", h.Name))
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			all[i].Last = last
+		}
+		return nil
+	})
+	return all, err
+}

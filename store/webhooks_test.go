@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/store"
 	"github.com/posttrainarena/arena/store/storetest"
@@ -130,5 +132,48 @@ func TestARestoredArenaRepeatsNoDeliveryID(t *testing.T) {
 	after := byEvent()
 	if len(before) != 2 || len(after) != 2 || before[1] != after[1] || before[2] == "" || after[2] == "" || before[2] == after[2] {
 		t.Errorf("before the restore %v, after it %v", before, after)
+	}
+}
+
+// TestHookHealth counts what became of deliveries, by webhook.
+func TestHookHealth(t *testing.T) {
+	ctx := context.Background()
+	s, clock := storetest.Open(t)
+	if all := must(s.HookHealth(ctx))(t); len(all) != 0 {
+		t.Errorf("without a webhook: %+v", all)
+	}
+	must(s.QueueDeliveries(ctx, "ci", nil))(t)
+	must(s.QueueDeliveries(ctx, "idle", []protocol.EventKind{protocol.EventResult}))(t)
+	var made []time.Time
+	for i := range 4 {
+		made = append(made, clock.Advance(time.Minute))
+		if _, _, err := s.PostMessage(ctx, ada(), protocol.Message{RequestID: fmt.Sprintf("message-%03d", i), Author: "ada", Body: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		must(s.QueueDeliveries(ctx, "ci", nil))(t)
+	}
+	try := func(problem string, times int) protocol.Delivery {
+		t.Helper()
+		d, _, err := s.NextDelivery(ctx, "ci")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range times {
+			d = d.Tried(protocol.DeliveryTry{Status: 500, Problem: problem}, clock.Advance(time.Second))
+			if err := s.DeliveryTried(ctx, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return d
+	}
+	try("", 1)
+	try("it answered 500", 8)
+	last := try("it answered 500", 2) // and is still tried
+	want := []protocol.HookHealth{
+		{Name: "ci", Pending: 2, Delivered: 1, Failed: 1, Oldest: made[2], Tries: 2, Last: last},
+		{Name: "idle"},
+	}
+	if diff := cmp.Diff(want, must(s.HookHealth(ctx))(t)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -93,6 +93,7 @@ func (d *doctor) examine(ctx context.Context) []protocol.Diagnosis {
 	if d.checkDirectory() && d.checkDatabase(ctx) {
 		d.checkRecords(ctx)
 		d.checkBackups(ctx)
+		d.checkHooks(ctx)
 	}
 	d.checkMachine()
 	d.checkOutside(ctx)

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -66,6 +68,7 @@ func (d *doctor) checkConfig() {
 		d.ok("sealed-suites", "%s readable", counted(len(read), "suite"))
 	}
 	d.checkListen()
+	d.checkHookSettings()
 	d.checkEnvironment()
 }
 
@@ -109,6 +112,9 @@ func (d *doctor) checkEnvironment() {
 	}
 	for _, id := range sealedElsewhere(d.config) {
 		all = append(all, variable{true, compose.SuiteSource(d.config, id).TokenEnv})
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Webhooks)) {
+		all = append(all, variable{true, a.Webhooks[name].SecretEnv})
 	}
 	for _, v := range all {
 		if v.used && v.name != "" && d.getenv(v.name) == "" {

@@ -62,6 +62,8 @@ func operationMetrics() map[string]metric {
 		"free":        {"arena_disk_free_bytes", "Free bytes beside it.", false, ""},
 		"backups":     {"arena_backups", "Scheduled backups that are kept.", false, ""},
 		"backup-age":  {"arena_backup_age_seconds", "Age of the newest scheduled backup; absent when there is none.", false, ""},
+		"hooks":       {"arena_webhook_deliveries", "Deliveries to the configured webhooks, by outcome: pending until it is known; delivered and failed are kept for 30 days.", false, "outcome"},
+		"hook-wait":   {"arena_webhook_oldest_pending_seconds", "Age of the oldest delivery that a webhook has not taken yet; 0 when none waits.", false, ""},
 		"backup-fail": {"arena_backup_failed", "1 when the last scheduled backup or its restore drill failed.", false, ""},
 	}
 }
@@ -119,6 +121,23 @@ func (o *operations) Collect(ch chan<- prometheus.Metric) {
 			}
 		}
 		send("queue", oldest)
+	}
+	if hooks, err := st.HookHealth(ctx); err == nil {
+		var sum protocol.HookHealth
+		oldest := 0.0
+		for _, h := range hooks {
+			if _, on := o.n.config.Arena.Webhooks[h.Name]; !on {
+				continue // what waits for one that was taken out would alarm for ever
+			}
+			sum.Pending, sum.Delivered, sum.Failed = sum.Pending+h.Pending, sum.Delivered+h.Delivered, sum.Failed+h.Failed
+			if h.Pending > 0 {
+				oldest = max(oldest, now.Sub(h.Oldest).Seconds())
+			}
+		}
+		for state, n := range map[protocol.DeliveryState]int{protocol.DeliveryPending: sum.Pending, protocol.DeliveryDelivered: sum.Delivered, protocol.DeliveryFailed: sum.Failed} {
+			send("hooks", float64(n), string(state))
+		}
+		send("hook-wait", oldest)
 	}
 	if o.n.keeper == nil {
 		return

@@ -20,6 +20,7 @@ import (
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/api"
 	"github.com/posttrainarena/arena/protocol/webhooks"
+	"github.com/posttrainarena/arena/store/storetest"
 )
 
 // hookSecret is a canary: it must be shown nowhere.
@@ -66,6 +67,11 @@ func TestWebhooks(t *testing.T) {
 		return err == nil && len(list.Value.Webhooks) == 1 && len(list.Value.Deliveries) == 1 && list.Value.Deliveries[0].State == protocol.DeliveryDelivered
 	}
 	waitFor(t, "a delivery that is recorded", delivered)
+	for _, line := range []string{`arena_webhook_deliveries{outcome="delivered"} 1`, `arena_webhook_deliveries{outcome="pending"} 0`, `arena_webhook_deliveries{outcome="failed"} 0`, "arena_webhook_oldest_pending_seconds 0"} {
+		if !strings.Contains(s.get("/metrics"), line+"\n") {
+			t.Errorf("the metrics do not say %s", line)
+		}
+	}
 	again := exec.Command("arena", "webhook", "redeliver", "--url", s.url, id)
 	again.Env = append(os.Environ(), "ARENA_TOKEN="+s.token)
 	out, err := again.CombinedOutput()
@@ -145,4 +151,102 @@ func TestWebhookSettings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDoctorLooksAtWebhooks has receivers fail in each way that is worth a word.
+func TestDoctorLooksAtWebhooks(t *testing.T) {
+	ctx := t.Context()
+	st, clock := storetest.Open(t)
+	by := protocol.Actor{Name: "ada"}
+	n := 0
+	event := func(hooks ...string) {
+		t.Helper()
+		n++
+		if _, _, err := st.PostMessage(ctx, by, protocol.Message{RequestID: fmt.Sprintf("message-%03d", n), Author: "ada", Body: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hooks {
+			if _, err := st.QueueDeliveries(ctx, h, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	try := func(hook, problem string, times int) {
+		t.Helper()
+		d, ok, err := st.NextDelivery(ctx, hook)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		for range times {
+			d = d.Tried(protocol.DeliveryTry{Problem: problem}, clock.Advance(time.Second))
+			if err := st.DeliveryTried(ctx, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cfg, err := configs.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Arena.Webhooks = map[string]configs.Webhook{}
+	for _, name := range []string{"good", "bad"} {
+		cfg.Arena.Webhooks[name] = configs.Webhook{URL: "https://example.org/canary", SecretEnv: "HOOK"}
+	}
+	look := func(check string) protocol.Diagnosis {
+		t.Helper()
+		d := &doctor{store: st, config: cfg, now: clock.Now}
+		d.checkHookSettings()
+		d.checkHooks(ctx)
+		for _, found := range d.all {
+			if strings.Contains(found.Detail, "canary") {
+				t.Errorf("it shows the address: %+v", found)
+			}
+			if found.Check == check {
+				return found
+			}
+		}
+		t.Fatalf("there is no check %s in %+v", check, d.all)
+		return protocol.Diagnosis{}
+	}
+	want := func(check string, status protocol.DiagnosisStatus, words ...string) {
+		t.Helper()
+		found := look(check)
+		for _, w := range words {
+			if found.Status != status || !strings.Contains(found.Detail, w) || (found.Fix == "") != (status == protocol.DiagnosisOK) {
+				t.Errorf("%+v, want %s with %q", found, status, w)
+			}
+		}
+	}
+	want("webhook-settings", protocol.DiagnosisOK, "2 webhooks")
+	want("webhooks", protocol.DiagnosisOK, "0 events on the way")
+	want("webhooks-off", protocol.DiagnosisOK, "nothing waits")
+
+	for _, name := range []string{"good", "bad", "old"} { // meet them
+		event(name)
+	}
+	event("good", "bad")
+	try("good", "", 1)
+	try("bad", "it answered 500", 2) // a receiver that restarts
+	want("webhooks", protocol.DiagnosisOK, "4 events on the way")
+	for d, ok, err := st.NextDelivery(ctx, "good"); ok && err == nil; d, ok, err = st.NextDelivery(ctx, "good") {
+		try(d.Hook, "", 1)
+	}
+	try("bad", "it answered 503", 6)
+	want("webhooks", protocol.DiagnosisWarn, "bad (it answered 503 at ", " waits since ")
+	for _, ok, err := st.NextDelivery(ctx, "bad"); ok && err == nil; _, ok, err = st.NextDelivery(ctx, "bad") {
+		d, _, _ := st.NextDelivery(ctx, "bad")
+		try("bad", "it answered 503", 8-d.Tries)
+	}
+	want("webhooks", protocol.DiagnosisWarn, "given up)")
+	event("bad")
+	try("bad", "", 1) // it was mended; what was given up is still to be sent again
+	want("webhooks", protocol.DiagnosisOK, "0 events on the way", "were given up, arena webhook redeliver ID")
+
+	event("old")
+	want("webhooks-off", protocol.DiagnosisWarn, "old (", "events since ")
+	clock.Advance(hookForgotten)
+	want("webhooks-off", protocol.DiagnosisOK, "nothing waits")
+
+	cfg.Arena.Webhooks["bad"] = configs.Webhook{URL: "ftp://example.org/canary", SecretEnv: "HOOK"}
+	want("webhook-settings", protocol.DiagnosisFail, "webhooks.bad.url")
 }
