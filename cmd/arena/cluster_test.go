@@ -2,10 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +36,8 @@ type clustered struct {
 	configs string
 	token   string
 	goOn    chan struct{} // closed when jobs may end
+	address string        // where it listens, when jobs reach it there; empty: anywhere
+	begun   func(ctx context.Context, box *k8stest.Container)
 
 	mu     sync.Mutex // guards cmd and exited: calls to the cluster kill the arena
 	cmd    *exec.Cmd
@@ -64,6 +70,9 @@ func (c *clustered) pipeline(ctx context.Context, box *k8stest.Container) int {
 		}
 		box.Print(fmt.Sprintf("Job complete: %d/%d (%.1f%%), errors=0, idle_timeouts=0, time=0.1min", passes, len(tasks), 100*float64(passes)/float64(len(tasks))))
 	}
+	if c.begun != nil {
+		c.begun(ctx, box)
+	}
 	evaluate("baseline_eval", "baseline", 3)
 	box.Print("[posttrainarena] conditional_grpo: train")
 	select {
@@ -95,14 +104,20 @@ func (c *clustered) pipeline(ctx context.Context, box *k8stest.Container) int {
 	return 0
 }
 
-func newClustered(t *testing.T) *clustered {
+func newClustered(t *testing.T, change ...func(*clustered)) *clustered {
 	t.Helper()
 	c := &clustered{t: t, dir: filepath.Join(t.TempDir(), "data"), configs: t.TempDir(), goOn: make(chan struct{})}
+	for _, f := range change {
+		f(c)
+	}
 	volume := t.TempDir()
 	c.cluster = k8stest.Start(t, k8stest.Options{
-		Now: time.Now, Token: clusterToken, Namespace: "arena", Volumes: map[string]string{"runs": volume}, GPUs: 8, Program: c.pipeline,
+		Now: time.Now, Token: clusterToken, Namespace: "arena", Volumes: map[string]string{"runs": volume}, Secrets: []string{"hub"}, GPUs: 8, Program: c.pipeline,
 	})
 	text := fmt.Sprintf("[providers]\ndefault = \"kubernetes\"\n[providers.kubernetes]\nkubeconfig = %q\nimage = \"pipeline\"\nvolume_claim = \"runs\"\ndirectory = %q\n", c.cluster.Kubeconfig(t), volume)
+	if c.address != "" {
+		text = fmt.Sprintf("[server]\nbase_url = %q\n%s[providers.kubernetes.environment]\nHF_HOME = \"/arena/run/cache\"\n[providers.kubernetes.secrets]\nHF_TOKEN = \"hub/token\"\n", "http://"+c.address, text)
+	}
 	c.must(os.WriteFile(filepath.Join(c.configs, "arena.toml"), []byte(text), 0o600))
 	st, err := store.Open(t.Context(), store.Options{Dir: c.dir, Now: time.Now})
 	c.must(err)
@@ -123,7 +138,7 @@ func (c *clustered) must(err error) {
 // start starts the arena and waits until it listens.
 func (c *clustered) start() {
 	c.t.Helper()
-	cmd, exited := exec.Command("arena", "serve", "--data", c.dir, "--configs", c.configs, "--listen", "127.0.0.1:0"), make(chan struct{})
+	cmd, exited := exec.Command("arena", "serve", "--data", c.dir, "--configs", c.configs, "--listen", cmp.Or(c.address, "127.0.0.1:0")), make(chan struct{})
 	out, err := cmd.StderrPipe()
 	c.must(err)
 	c.must(cmd.Start())
@@ -226,6 +241,75 @@ func (c *clustered) ended(run string) api.Run {
 	}
 	c.t.Fatalf("the run does not end:\n%s", c.said.String())
 	panic("unreachable")
+}
+
+// TestClusterRelay takes a run through a cluster whose pod opens the tunnel with what
+// the arena gave it, calls the model in it from outside, and looks for the secrets of
+// the run in everything that the cluster and people can see.
+func TestClusterRelay(t *testing.T) {
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"path":%q}`, r.URL.Path) }))
+	defer model.Close()
+	type pod struct{ url, key, secret string }
+	connected := make(chan pod, 1)
+	var tunnel lockedBuffer
+	c := newClustered(t, func(c *clustered) {
+		c.address = freeAddress(t)
+		c.begun = func(ctx context.Context, box *k8stest.Container) {
+			read := func(name string) (file, text string) {
+				file = box.Path(box.Getenv(name + "_FILE"))
+				raw, err := os.ReadFile(file)
+				if err != nil {
+					t.Error(err)
+				}
+				return file, string(raw)
+			}
+			file, secret := read("ARENA_RELAY_SECRET")
+			_, key := read("ARENA_RELAY_KEY")
+			connect := exec.CommandContext(ctx, "arena", "relay", "connect", "--run", box.Getenv("ARENA_RUN_ID"), "--to", model.URL)
+			connect.Env = append(os.Environ(), "ARENA_URL="+box.Getenv("ARENA_URL"), "ARENA_RELAY_SECRET_FILE="+file)
+			connect.Stdout, connect.Stderr = &tunnel, &tunnel
+			if err := connect.Start(); err != nil {
+				t.Error(err)
+			}
+			t.Cleanup(func() { _ = connect.Process.Kill(); _ = connect.Wait() })
+			connected <- pod{box.Getenv("ARENA_RELAY_URL"), key, secret}
+		}
+	})
+	run, err := c.launch(c.submit())
+	c.must(err)
+	in := <-connected
+	waitFor(t, "a relay that is connected", func() bool {
+		r, err := http.Get(strings.TrimSuffix(in.url, "/v1") + "/health")
+		return err == nil && r.Body.Close() == nil && r.StatusCode == http.StatusOK
+	})
+	ask, err := http.NewRequestWithContext(t.Context(), "GET", in.url+"/models", nil)
+	c.must(err)
+	ask.Header.Set("Authorization", "Bearer "+in.key)
+	answer, err := http.DefaultClient.Do(ask)
+	c.must(err)
+	body, err := io.ReadAll(answer.Body)
+	c.must(errors.Join(err, answer.Body.Close()))
+	if string(body) != `{"path":"/v1/models"}` {
+		t.Errorf("the model is asked at %s and answers %s", in.url, body)
+	}
+
+	seen := ""
+	for _, r := range c.cluster.Requests() {
+		seen += r.URL + r.Body
+	}
+	close(c.goOn)
+	if end := c.ended(run.RunID); end.State != protocol.RunScored {
+		t.Errorf("it ended as %s (%v):\n%s", end.State, end.Reason, c.said.String())
+	}
+	c.kill()
+	for _, secret := range []string{in.key, in.secret} {
+		if secret == "" || strings.Contains(seen+c.said.String()+tunnel.String(), secret) {
+			t.Error("a secret of the run is empty, or shown")
+		}
+		for _, leak := range grep(t, c.dir, secret) {
+			t.Errorf("%s holds a secret of the run", leak)
+		}
+	}
 }
 
 // TestClusterSurvivesDeaths kills the arena at every call that it makes to a

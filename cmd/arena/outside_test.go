@@ -92,18 +92,24 @@ func sampleFiles(t testing.TB, dir string) []hubtest.File {
 	return files
 }
 
-// newTown starts both. The settings are added to its arena.toml.
-func newTown(t testing.TB, hub *hubtest.HuggingFace, settings string) *town {
+// freeAddress is where an arena can listen. It is below the ports that the system
+// itself gives out, so that no fake of another test takes it before the arena does, or
+// while it is killed.
+func freeAddress(t testing.TB) string {
 	t.Helper()
-	w := &town{t: t, hub: hub, git: hubtest.NewGitHub(t), data: filepath.Join(t.TempDir(), "data")}
-	// Below the ports that the system itself gives out, so that no fake of another
-	// test takes it before the arena does, or while it is killed.
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 15_000+rand.N(15_000)))
 	for err != nil {
 		listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 15_000+rand.N(15_000)))
 	}
-	w.url = "http://" + listener.Addr().String()
-	_ = listener.Close()
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// newTown starts both. The settings are added to its arena.toml.
+func newTown(t testing.TB, hub *hubtest.HuggingFace, settings string) *town {
+	t.Helper()
+	w := &town{t: t, hub: hub, git: hubtest.NewGitHub(t), data: filepath.Join(t.TempDir(), "data")}
+	w.url = "http://" + freeAddress(t)
 
 	org := func(role string) []hubtest.Org { return []hubtest.Org{{Name: "benchflow", Role: role}} }
 	w.hub.Issue(personsToken, hubtest.Token{Account: hubtest.Account{Name: "ada", Orgs: org("write")}})

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/posttrainarena/arena/protocol/compose"
+	"github.com/posttrainarena/arena/protocol/jobs/jobdir"
 	"github.com/posttrainarena/arena/protocol/relay"
 )
 
@@ -24,8 +27,15 @@ type relayConnectCmd struct {
 // Run connects and stays connected.
 func (cmd *relayConnectCmd) Run(ctx context.Context, env *environ) error {
 	secret := env.Getenv(compose.SecretRelayJob)
+	if file := env.Getenv(compose.SecretRelayJob + jobdir.EnvFile); secret == "" && file != "" {
+		text, err := readTokenFile(file)
+		if err != nil {
+			return fmt.Errorf("read the relay's secret, which %s%s names: %w", compose.SecretRelayJob, jobdir.EnvFile, err)
+		}
+		secret = strings.TrimSpace(text)
+	}
 	if secret == "" {
-		return usagef("the variable %s, which the arena gives to the job of a run, is not set", compose.SecretRelayJob)
+		return usagef("neither %[1]s nor %[1]s%[2]s is set, of which the arena gives one to the job of a run", compose.SecretRelayJob, jobdir.EnvFile)
 	}
 	log := env.logger(false)
 	err := relay.Job{

@@ -50,11 +50,11 @@ func (s *Service) Plan(ctx context.Context, who protocol.Identity, challenge, ru
 	for name, list := range lists {
 		plan.TaskLists[name] = bytes.Count(list, []byte("\n"))
 	}
-	if s.far(run.Provider) {
-		job, err := compose.JobBootstrap(s.Configs, challenge, run.ID, s.JobURL)
-		if err != nil {
-			return plan, err
-		}
+	job, elsewhere, err := s.bootstrap(run)
+	if err != nil {
+		return plan, err
+	}
+	if elsewhere && s.mirrors(run.Provider) {
 		plan.Job = &job
 	}
 	return plan, nil

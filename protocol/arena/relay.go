@@ -11,11 +11,31 @@ import (
 	"github.com/posttrainarena/arena/protocol/jobs"
 )
 
-// far reports whether jobs of a provider run on machines that share nothing with the
-// arena and cannot be dialled, so that their models need the relay.
+// far reports whether jobs of a provider run on machines that cannot be dialled, so
+// that their models need the relay: those that share nothing with the arena, and those
+// of a cluster, which share its storage alone.
 func (s *Service) far(provider string) bool {
-	_, mirrors := s.Providers[provider].(jobs.Mirror)
-	return s.JobURL != "" && mirrors
+	return s.JobURL != "" && (s.mirrors(provider) || provider == compose.ProviderKubernetes)
+}
+
+// mirrors reports whether jobs of a provider read collections from a place of its own.
+func (s *Service) mirrors(provider string) bool {
+	_, ok := s.Providers[provider].(jobs.Mirror)
+	return ok
+}
+
+// bootstrap renders what a run's job executes on another machine; false when it
+// executes nothing there.
+func (s *Service) bootstrap(run protocol.Run) (compose.Bootstrap, bool, error) {
+	switch {
+	case run.Provider == compose.ProviderKubernetes:
+		return compose.ClusterJob(s.Configs, run.ID, s.JobURL), true, nil
+	case s.far(run.Provider):
+		job, err := compose.JobBootstrap(s.Configs, run.Challenge, run.ID, s.JobURL)
+		return job, err == nil, err
+	default:
+		return compose.Bootstrap{}, false, nil
+	}
 }
 
 // relaySecrets makes the secrets of a run that is about to get its job, by the

@@ -56,11 +56,9 @@ func (s *Service) spec(ctx context.Context, run protocol.Run) (jobs.Spec, error)
 	if err != nil {
 		return jobs.Spec{}, fmt.Errorf("render the task lists of %s: %w", run.ID, err)
 	}
-	var boot compose.Bootstrap
-	if s.far(run.Provider) {
-		if boot, err = compose.JobBootstrap(s.Configs, c.ID, run.ID, s.JobURL); err != nil {
-			return jobs.Spec{}, err
-		}
+	boot, _, err := s.bootstrap(run)
+	if err != nil {
+		return jobs.Spec{}, err
 	}
 	return jobs.Spec{
 		Image: boot.Image, Command: boot.Command, Env: boot.Env,

@@ -3,11 +3,14 @@ package compose
 import (
 	_ "embed" // the script that jobs execute
 	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/posttrainarena/arena/configs"
+	"github.com/posttrainarena/arena/protocol/jobs/jobdir"
 )
 
 // The names under which a job finds the secrets that the arena made for its run:
@@ -29,6 +32,39 @@ type Bootstrap struct {
 	Secrets []string          `json:"secrets" doc:"Names; the values are the job's alone"`
 }
 
+// relayPlace tells a job where the arena and its relay are.
+func relayPlace(run, arenaURL string) map[string]string {
+	arenaURL = strings.TrimSuffix(arenaURL, "/")
+	return map[string]string{"ARENA_URL": arenaURL, "ARENA_RUN_ID": run, "ARENA_RELAY_URL": arenaURL + "/relay/" + run + "/v1"}
+}
+
+// ClusterJob renders what the pod of a run executes on a cluster: the configured
+// command, which finds the run's files on the storage that the cluster shares with the
+// arena. arenaURL is where the pod reaches the arena, whose relay it may use; empty
+// when there is none. The provider adds where files and secrets are.
+func ClusterJob(cfg configs.Config, run, arenaURL string) Bootstrap {
+	provider := cfg.Arena.Providers.Kubernetes
+	job := Bootstrap{
+		Image:   provider.Image,
+		Command: append(slices.Clone(provider.Command), path.Join(jobdir.Mount, jobdir.Work, jobdir.Config)),
+		Env:     maps.Clone(provider.Environment),
+		Secrets: slices.Collect(maps.Keys(provider.Secrets)),
+	}
+	if job.Env == nil {
+		job.Env = map[string]string{}
+	}
+	if arenaURL != "" {
+		maps.Copy(job.Env, relayPlace(run, arenaURL))
+		job.Secrets = append(job.Secrets, SecretRelayJob, SecretRelayModel)
+	}
+	for _, name := range job.Secrets {
+		delete(job.Env, name)
+	}
+	slices.Sort(job.Secrets)
+	job.Secrets = slices.Compact(job.Secrets)
+	return job
+}
+
 // JobBootstrap renders what the job of a run of a challenge executes on a provider
 // elsewhere. arenaURL is where the job reaches the arena: its relay, and the binary
 // for it. The provider adds where the run's files are. The same arguments always
@@ -43,22 +79,17 @@ func JobBootstrap(cfg configs.Config, challenge, run, arenaURL string) (Bootstra
 	if err := problems.Err(); err != nil {
 		return Bootstrap{}, fmt.Errorf("render the job of run %s: %w", run, err)
 	}
-	arenaURL = strings.TrimSuffix(arenaURL, "/")
 	provider := cfg.Arena.Providers.HuggingFace
 	secrets := append([]string{SecretRelayJob, SecretRelayModel}, provider.Secrets...)
 	slices.Sort(secrets)
-	return Bootstrap{
-		Image:   provider.Image,
-		Command: []string{"bash", "-c", bootstrap},
-		Env: map[string]string{
-			"ARENA_URL": arenaURL, "ARENA_RUN_ID": run, "ARENA_RELAY_URL": arenaURL + "/relay/" + run + "/v1",
-			"ARENA_PIPELINE_REPO": c.Pipeline.Repo, "ARENA_PIPELINE_REF": c.Pipeline.Ref,
-			"ARENA_MODEL": model.Model.ID, "ARENA_MODEL_REVISION": model.Model.Revision,
-			"ARENA_SERVING_GPUS": devices(serving.ServingGPUs), "ARENA_TRAINER_GPUS": devices(serving.TrainerGPUs),
-			"ARENA_TENSOR_PARALLEL": strconv.Itoa(serving.TensorParallel), "ARENA_CONTEXT": strconv.Itoa(max(serving.TrainContext, serving.EvalContext)),
-		},
-		Secrets: slices.Compact(secrets),
-	}, nil
+	env := relayPlace(run, arenaURL)
+	maps.Copy(env, map[string]string{
+		"ARENA_PIPELINE_REPO": c.Pipeline.Repo, "ARENA_PIPELINE_REF": c.Pipeline.Ref,
+		"ARENA_MODEL": model.Model.ID, "ARENA_MODEL_REVISION": model.Model.Revision,
+		"ARENA_SERVING_GPUS": devices(serving.ServingGPUs), "ARENA_TRAINER_GPUS": devices(serving.TrainerGPUs),
+		"ARENA_TENSOR_PARALLEL": strconv.Itoa(serving.TensorParallel), "ARENA_CONTEXT": strconv.Itoa(max(serving.TrainContext, serving.EvalContext)),
+	})
+	return Bootstrap{Image: provider.Image, Command: []string{"bash", "-c", bootstrap}, Env: env, Secrets: slices.Compact(secrets)}, nil
 }
 
 // devices writes a list of GPUs out, as the driver reads it. The list was checked

@@ -27,7 +27,12 @@ const (
 	Collection = "collection"
 	// Output is where the command leaves its files, in the layout of PROTOCOL §10.
 	Output = "output"
+	// Secrets holds what the arena made for this run alone, a file for each.
+	Secrets = "secrets"
 )
+
+// Mount is where a container has the job's directory.
+const Mount = "/arena"
 
 // The variables that tell a command about its places.
 const (
@@ -39,6 +44,9 @@ const (
 	EnvConfig = "ARENA_CONFIG"
 	// EnvCollection is the path of Collection; unset when a code host has it.
 	EnvCollection = "ARENA_COLLECTION"
+	// EnvFile ends the names of variables that hold the path of a secret's file. What
+	// is before it is the name by which the secret is known, and its file's.
+	EnvFile = "_FILE"
 )
 
 // Fill writes Work, with everything that the spec holds for the command, and an
@@ -74,6 +82,30 @@ func Fill(dir string, spec jobs.Spec) error {
 		return nil
 	}
 	return copyFiles(filepath.Join(work, Collection), spec.Collection)
+}
+
+// WriteSecrets writes the secrets of a job below its directory, in place of those that
+// are there. Each file is whole whenever it is read, and no name leads elsewhere.
+func WriteSecrets(dir string, secrets map[string]string) (err error) {
+	path := filepath.Join(dir, Secrets)
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		const fresh = ".new"
+		if err := root.WriteFile(fresh, []byte(secrets[name]), 0o600); err != nil {
+			return err
+		}
+		if err := root.Rename(fresh, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyFiles copies the regular files of a tree. Links are left out: what a

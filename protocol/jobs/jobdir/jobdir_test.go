@@ -45,3 +45,30 @@ func TestFillStaysInside(t *testing.T) {
 		}
 	}
 }
+
+// TestWriteSecrets: a secret is a file of its own that nobody else may read, replaced
+// as a whole, and its name leads nowhere else.
+func TestWriteSecrets(t *testing.T) {
+	dir := t.TempDir()
+	for _, value := range []string{"first", "2nd"} {
+		if err := jobdir.WriteSecrets(dir, map[string]string{"KEY": value, "OTHER": "x"}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "secrets", "KEY"))
+		if err != nil || string(text) != value {
+			t.Errorf("%q, %v; want %q", text, err, value)
+		}
+	}
+	for name, mode := range map[string]os.FileMode{"secrets": os.ModeDir | 0o700, "secrets/KEY": 0o600} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode() != mode {
+			t.Errorf("%s: %v, %v; want mode %v", name, info, err, mode)
+		}
+	}
+	if err := jobdir.WriteSecrets(dir, map[string]string{"../KEY": "x"}); err == nil {
+		t.Error("a name leads out of the directory")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

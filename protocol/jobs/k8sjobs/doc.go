@@ -18,6 +18,8 @@
 //	run/         the command's working directory, mounted at /arena/run: config.toml,
 //	             task-lists/, and collection/ when no code host has the collection
 //	output/      what the job leaves, mounted at /arena/output
+//	secrets/     what the arena made for this run alone, a file for each, mounted at
+//	             /arena/secrets to be read; removed when the job has ended
 //
 // The task lists name sealed tasks. Directories have mode 0700 and files 0600, and
 // the pod runs as the arena's own user, which must therefore be able to read the
@@ -27,7 +29,18 @@
 // ARENA_CONFIG and ARENA_COLLECTION like one of the local provider, HOME (a directory
 // of the node that goes with the pod), those that the configuration sets, and secrets
 // by name (secretKeyRef): their values never pass
-// through the arena. The pod fits the restricted security profile unless the
+// through the arena.
+//
+// Secrets of the run itself (Spec.Secrets) are files of the job's directory, NAME in
+// secrets/, and the command gets their paths in variables NAME_FILE. They are in no
+// object of the cluster. A Secret object would have to be there before the Job, whose
+// UID it needs to be removed with it, so that a crash between the two leaves one
+// behind; made after the Job, a crash leaves a pod that never starts, whose secrets
+// nobody knows any more. And the arena's account would need rights on every secret of
+// its namespace. The directory already holds what is as confidential, and lives and
+// dies with the job.
+//
+// The pod fits the restricted security profile unless the
 // arena's user is root, and no token of the cluster is mounted into it.
 //
 // # Time and money

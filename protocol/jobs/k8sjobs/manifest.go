@@ -28,11 +28,9 @@ const (
 	// labelManager is whose work an object is.
 	labelManager = "app.kubernetes.io/managed-by"
 	manager      = "posttrainarena"
-	// mountRoot is where the pod has the job's directory.
-	mountRoot = "/arena"
 	// home is the command's home directory, on the node and gone with the pod: the
 	// user that it runs as is none that the image knows.
-	home = mountRoot + "/home"
+	home = jobdir.Mount + "/home"
 	// namePrefix starts the name of every Job.
 	namePrefix = "arena-"
 	// maxName is how long the name of a Job and the value of a label may be.
@@ -145,9 +143,14 @@ func (p *Provider) manifest(name string, spec jobs.Spec) *batch.Job {
 		pod.Tolerations = []core.Toleration{{Key: o.GPUResource, Operator: core.TolerationOpExists}}
 	}
 	mounts := []core.VolumeMount{
-		{Name: "arena", MountPath: path.Join(mountRoot, jobdir.Work), SubPath: path.Join(name, jobdir.Work)},
-		{Name: "arena", MountPath: path.Join(mountRoot, jobdir.Output), SubPath: path.Join(name, jobdir.Output)},
+		{Name: "arena", MountPath: path.Join(jobdir.Mount, jobdir.Work), SubPath: path.Join(name, jobdir.Work)},
+		{Name: "arena", MountPath: path.Join(jobdir.Mount, jobdir.Output), SubPath: path.Join(name, jobdir.Output)},
 		{Name: "home", MountPath: home},
+	}
+	if len(spec.Secrets) > 0 {
+		mounts = append(mounts, core.VolumeMount{
+			Name: "arena", MountPath: path.Join(jobdir.Mount, jobdir.Secrets), SubPath: path.Join(name, jobdir.Secrets), ReadOnly: true,
+		})
 	}
 	if h.shared != nil {
 		pod.Volumes = append(pod.Volumes, core.Volume{
@@ -157,7 +160,7 @@ func (p *Provider) manifest(name string, spec jobs.Spec) *batch.Job {
 		mounts = append(mounts, core.VolumeMount{Name: "shm", MountPath: "/dev/shm"})
 	}
 	pod.Containers = []core.Container{{
-		Name: container, Image: o.Image, Command: p.command(spec), WorkingDir: path.Join(mountRoot, jobdir.Work),
+		Name: container, Image: o.Image, Command: p.command(spec), WorkingDir: path.Join(jobdir.Mount, jobdir.Work),
 		Env: p.environment(spec), VolumeMounts: mounts,
 		Resources: core.ResourceRequirements{Limits: h.resources, Requests: h.resources},
 		SecurityContext: &core.SecurityContext{
@@ -184,7 +187,7 @@ func (p *Provider) manifest(name string, spec jobs.Spec) *batch.Job {
 func (p *Provider) command(spec jobs.Spec) []string {
 	command := spec.Command
 	if len(command) == 0 {
-		command = append(slices.Clone(p.options.Command), path.Join(mountRoot, jobdir.Work, jobdir.Config))
+		command = append(slices.Clone(p.options.Command), path.Join(jobdir.Mount, jobdir.Work, jobdir.Config))
 	}
 	out := make([]string, len(command))
 	for i, word := range command {
@@ -198,15 +201,18 @@ func literal(text string) string { return strings.ReplaceAll(text, "$(", "$$(") 
 // environment are the container's variables, sorted by name so that the same run
 // always has the same manifest. What the arena says about places wins.
 func (p *Provider) environment(spec jobs.Spec) []core.EnvVar {
-	work := path.Join(mountRoot, jobdir.Work)
+	work := path.Join(jobdir.Mount, jobdir.Work)
 	values := map[string]string{"HOME": home}
 	maps.Copy(values, p.options.Environment)
 	maps.Copy(values, spec.Env)
 	values[jobdir.EnvRun] = spec.Run
-	values[jobdir.EnvOutput] = path.Join(mountRoot, jobdir.Output)
+	values[jobdir.EnvOutput] = path.Join(jobdir.Mount, jobdir.Output)
 	values[jobdir.EnvConfig] = path.Join(work, jobdir.Config)
 	if spec.Collection != nil {
 		values[jobdir.EnvCollection] = path.Join(work, jobdir.Collection)
+	}
+	for name := range spec.Secrets {
+		values[name+jobdir.EnvFile] = path.Join(jobdir.Mount, jobdir.Secrets, name)
 	}
 	var env []core.EnvVar
 	for name, value := range values {

@@ -187,7 +187,7 @@ func (p *Provider) start(ctx context.Context, spec jobs.Spec) (jobs.Job, error) 
 		return jobs.Job{}, fmt.Errorf("%w the job: %w", jobs.ErrRefused, err)
 	}
 	name := nameOf(spec.Run)
-	if job, err := p.adopt(ctx, name, spec.Run); !errors.Is(err, jobs.ErrNoJob) {
+	if job, err := p.join(ctx, name, spec); !errors.Is(err, jobs.ErrNoJob) {
 		return job, err
 	}
 	p.clean()
@@ -197,7 +197,7 @@ func (p *Provider) start(ctx context.Context, spec jobs.Spec) (jobs.Job, error) 
 	created, err := p.cluster.create(ctx, p.manifest(name, spec))
 	switch {
 	case alreadyExists(err):
-		job, err := p.adopt(ctx, name, spec.Run)
+		job, err := p.join(ctx, name, spec)
 		if errors.Is(err, jobs.ErrNoJob) { // on its way out, or somebody else's
 			err = fmt.Errorf("%w: the name %s is taken by a Job that is not the arena's or is being deleted; if it stays, delete it", jobs.ErrUnreachable, name)
 		}
@@ -215,14 +215,21 @@ func (p *Provider) start(ctx context.Context, spec jobs.Spec) (jobs.Job, error) 
 	return v.answer(p.options.Now()), nil
 }
 
-// adopt returns the job of a run that is there already, or ErrNoJob.
-func (p *Provider) adopt(ctx context.Context, name, run string) (jobs.Job, error) {
+// join returns the job of a run that is there already, or ErrNoJob. It gets the
+// secrets of this launch, because those of the one that made it are good for nothing
+// any more; its command may not have read them yet.
+func (p *Provider) join(ctx context.Context, name string, spec jobs.Spec) (jobs.Job, error) {
 	v, err := p.look(ctx, name)
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	if v.Run != run {
+	if v.Run != spec.Run {
 		return jobs.Job{}, fmt.Errorf("%w the job: the Job %s belongs to %q", jobs.ErrRefused, name, v.Run)
+	}
+	if len(spec.Secrets) > 0 && v.End == nil {
+		if err := jobdir.WriteSecrets(filepath.Join(p.options.Dir, name), spec.Secrets); err != nil {
+			return jobs.Job{}, fmt.Errorf("%w: write the secrets of the job: %w", jobs.ErrUnreachable, err)
+		}
 	}
 	return v.answer(p.options.Now()), nil
 }
@@ -255,6 +262,11 @@ func (p *Provider) prepare(name string, spec jobs.Spec) error {
 	defer func() { _ = os.RemoveAll(hidden) }() // nothing is there once it has its name
 	if err := jobdir.Fill(hidden, spec); err != nil {
 		return err
+	}
+	if len(spec.Secrets) > 0 {
+		if err := jobdir.WriteSecrets(hidden, spec.Secrets); err != nil {
+			return err
+		}
 	}
 	if err := writeRecord(hidden, newRecord(spec, p.options.Grace)); err != nil {
 		return err
@@ -433,7 +445,13 @@ func (p *Provider) remember(name string, job *batch.Job, pod *core.Pod) (view, e
 	}
 	v.learn()
 	if found && v.changed(rec) {
-		if err := writeRecord(filepath.Join(p.options.Dir, name), v.record); err != nil {
+		dir := filepath.Join(p.options.Dir, name)
+		if v.End != nil { // nobody needs them any more
+			if err := os.RemoveAll(filepath.Join(dir, jobdir.Secrets)); err != nil {
+				return v, fmt.Errorf("%w: remove the secrets of a job that has ended: %w", jobs.ErrUnreachable, err)
+			}
+		}
+		if err := writeRecord(dir, v.record); err != nil {
 			return v, fmt.Errorf("%w: %w", jobs.ErrUnreachable, err)
 		}
 	}

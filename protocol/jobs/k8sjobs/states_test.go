@@ -1,8 +1,11 @@
 package k8sjobs_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +35,7 @@ func TestManifest(t *testing.T) {
 		Files:      map[string][]byte{"task-lists/eval_dataset.txt": []byte("sealed-001\n")},
 		Collection: fstest.MapFS{"envs/tidy-001/task.md": {Data: []byte("# Tidy")}},
 		Env:        map[string]string{"RELAY": "wss://relay.example.org"},
+		Secrets:    map[string]string{"RELAY_KEY": "key-of-this-run"},
 	}
 	if _, err := w.provider.Start(t.Context(), spec); err != nil {
 		t.Fatal(err)
@@ -64,12 +68,12 @@ func TestManifest(t *testing.T) {
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("the Job differs from %s; ARENA_UPDATE=1 rewrites it (-want +got):\n%s", golden, diff)
 	}
-	for _, secret := range []string{"sealed-001", "never this one", canary} {
+	for _, secret := range []string{"sealed-001", "never this one", "key-of-this-run", canary} {
 		if strings.Contains(sent, secret) {
 			t.Errorf("the manifest holds %q", secret)
 		}
 	}
-	for path, mode := range map[string]os.FileMode{"": os.ModeDir | 0o700, "run": os.ModeDir | 0o700, "run/task-lists/eval_dataset.txt": 0o600, "run/config.toml": 0o600, "run/collection/envs/tidy-001/task.md": 0o600, "output": os.ModeDir | 0o700, "record.json": 0o600} {
+	for path, mode := range map[string]os.FileMode{"": os.ModeDir | 0o700, "run": os.ModeDir | 0o700, "run/task-lists/eval_dataset.txt": 0o600, "run/config.toml": 0o600, "run/collection/envs/tidy-001/task.md": 0o600, "output": os.ModeDir | 0o700, "record.json": 0o600, "secrets": os.ModeDir | 0o700, "secrets/RELAY_KEY": 0o600} {
 		info, err := os.Stat(filepath.Join(w.dir, name, path))
 		if err != nil || info.Mode() != mode {
 			t.Errorf("%s: %v, %v; want mode %v", path, info, err, mode)
@@ -421,6 +425,56 @@ func TestKeep(t *testing.T) {
 	for _, stays := range []string{"not-a-job", "arena-second", "arena-third"} {
 		if _, err := os.Stat(filepath.Join(w.dir, stays)); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestSecretsOfARun follows them from the launch to the end of the job: they are files
+// of the job alone, those of the newest launch where the Job turns out to be there, in
+// nothing that the cluster is told, and gone when the job has ended.
+func TestSecretsOfARun(t *testing.T) {
+	goOn := make(chan struct{})
+	found := make(chan string, 1)
+	w := begin(t, func(theirs *k8stest.Options, _ *k8sjobs.Options) {
+		theirs.Program = func(_ context.Context, c *k8stest.Container) int {
+			<-goOn
+			secret, err := os.ReadFile(c.Path(c.Getenv("RELAY_KEY_FILE")))
+			found <- fmt.Sprint(string(secret), err)
+			return 0
+		}
+	})
+	launch := func(secret string) error {
+		spec := short(run)
+		spec.Secrets = map[string]string{"RELAY_KEY": secret}
+		_, err := w.provider.Start(t.Context(), spec)
+		return err
+	}
+	w.Inject(k8stest.Fault{Verb: "create", Times: 1, Lost: true})
+	if err := launch("canary-first"); !errors.Is(err, jobs.ErrUnknown) {
+		t.Fatal(err)
+	}
+	if err := launch("canary-second"); err != nil || w.Created() != 1 {
+		t.Fatalf("%d jobs, %v", w.Created(), err)
+	}
+	close(goOn)
+	if got := <-found; got != "canary-second<nil>" {
+		t.Errorf("the command reads %s", got)
+	}
+	if job := w.ended(t); job.Status != jobs.Completed {
+		t.Errorf("%+v", job)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, name, "secrets")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the secrets outlive the job: %v", err)
+	}
+	if err := launch("canary-third"); err != nil { // an ended job is the job, and gets none
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, name, "secrets")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an ended job gets secrets: %v", err)
+	}
+	for _, r := range w.Requests() {
+		if strings.Contains(r.URL+r.Body, "canary-first") || strings.Contains(r.URL+r.Body, "canary-second") {
+			t.Errorf("the cluster is told a secret: %s %s", r.Method, r.URL)
 		}
 	}
 }
