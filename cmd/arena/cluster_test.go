@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -293,7 +294,30 @@ func TestClusterRelay(t *testing.T) {
 		t.Errorf("the model is asked at %s and answers %s", in.url, body)
 	}
 
-	seen := ""
+	// What the pod runs, as its author sees it.
+	plan := exec.Command("arena", "run", "plan", run.RunID)
+	plan.Env = append(os.Environ(), "ARENA_URL="+c.client.BaseURL(), "ARENA_TOKEN="+c.token)
+	out, err := plan.Output()
+	c.must(err)
+	var p api.RunPlan
+	c.must(json.Unmarshal(out, &p))
+	made := c.cluster.Jobs()[0].Spec.Template.Spec.Containers[0]
+	env, secrets := map[string]string{}, []string{"ARENA_RELAY_KEY", "ARENA_RELAY_SECRET"}
+	for _, e := range made.Env {
+		if env[e.Name] = e.Value; e.ValueFrom != nil {
+			secrets = append(secrets, e.Name)
+		}
+	}
+	if p.Job == nil || p.Job.Image != made.Image || !slices.Equal(p.Job.Command, made.Command) || !slices.Equal(p.Job.Secrets, secrets) || p.Job.Env["HF_HOME"] == "" || p.Job.Env["ARENA_RELAY_URL"] != in.url {
+		t.Fatalf("the pod is %+v and its plan\n%s", made, out)
+	}
+	for name, value := range p.Job.Env {
+		if env[name] != value {
+			t.Errorf("the pod has %s=%s and its plan says %s", name, env[name], value)
+		}
+	}
+
+	seen := string(out)
 	for _, r := range c.cluster.Requests() {
 		seen += r.URL + r.Body
 	}

@@ -54,7 +54,7 @@ func (s *Service) Plan(ctx context.Context, who protocol.Identity, challenge, ru
 	if err != nil {
 		return plan, err
 	}
-	if elsewhere && s.mirrors(run.Provider) {
+	if elsewhere {
 		plan.Job = &job
 	}
 	return plan, nil
