@@ -57,7 +57,7 @@ func (f LaunchFacts) Limits(now time.Time) LaunchLimits {
 	if f.ActiveRun != "" {
 		l.ActiveRuns.Used, l.ActiveRuns.Remaining = 1, 0
 	}
-	if f.PriceError == "" {
+	if f.PriceError == nil {
 		needed := f.Reservation()
 		l.Compute.Needed = &needed
 	}
@@ -67,7 +67,7 @@ func (f LaunchFacts) Limits(now time.Time) LaunchLimits {
 		bind(CheckDailyLimit, l.RunsPerDay.ResetsAt)
 	case l.ActiveRuns.Remaining == 0:
 		bind(CheckNoActiveJob, nil)
-	case f.PriceError == "" && !f.Ledger.Covers(f.Reservation()):
+	case f.PriceError == nil && !f.Ledger.Covers(f.Reservation()):
 		bind(CheckCap, nil)
 	}
 	return l

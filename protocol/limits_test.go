@@ -26,7 +26,7 @@ func TestLimits(t *testing.T) {
 	if l = f.Limits(noon); l.RunsPerDay.Used != 3 || l.RunsPerDay.Remaining != 0 || !l.ResetsAt.Equal(noon.Add(22*time.Hour)) {
 		t.Errorf("three of two used: %+v", l)
 	}
-	f.PriceError, f.Ledger.Settled = "nobody knows", 900*protocol.Dollar
+	f.PriceError, f.Ledger.Settled = protocol.ErrJobLayout, 900*protocol.Dollar
 	if l = f.Limits(noon); l.Compute.Needed != nil || l.Compute.Remaining != 0 {
 		t.Errorf("without a price and over the cap: %+v", l.Compute)
 	}

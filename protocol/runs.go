@@ -250,7 +250,7 @@ type LaunchFacts struct {
 	ActiveRun   string      // id of the run that is active in the arena; empty when none
 	Ledger      Ledger
 	Price       Micros // of the flavor, per hour
-	PriceError  string // why no price is known; empty when it is
+	PriceError  error  // why no price is known; nil when it is
 }
 
 // Reservation is what the run would reserve: price × timeout.
@@ -314,7 +314,7 @@ const DailyWindow = 24 * time.Hour
 // reserves, for launch, so that the two can never disagree.
 func CheckLaunch(f LaunchFacts, who Identity, now time.Time) Preflight {
 	p := Preflight{
-		Eligible: f.Collection.Static.Summary.Eligible, Reservation: f.Reservation(), Priced: f.PriceError == "", Limits: f.Limits(now),
+		Eligible: f.Collection.Static.Summary.Eligible, Reservation: f.Reservation(), Priced: f.PriceError == nil, Limits: f.Limits(now),
 	}
 	add := func(name string, err error, pass string) bool {
 		ok, detail := err == nil, pass
@@ -367,14 +367,10 @@ func checkDaily(f LaunchFacts, now time.Time) error {
 }
 
 func checkLayout(f LaunchFacts) error {
-	switch {
-	case f.Challenge.LayoutProblem != "":
+	if f.Challenge.LayoutProblem != "" {
 		return ErrJobLayout.Detailf("The job layout of %s cannot work: %s", f.Challenge.ID, f.Challenge.LayoutProblem)
-	case f.PriceError != "":
-		return ErrJobLayout.Detailf("No price is known for %s: %s", f.Challenge.Compute.Flavor, f.PriceError)
-	default:
-		return nil
 	}
+	return f.PriceError
 }
 
 func checkActive(f LaunchFacts) error {
@@ -424,7 +420,7 @@ type Reservation struct {
 	Challenge   Challenge
 	Provider    string
 	Price       Micros // per hour
-	PriceError  string // why no price is known
+	PriceError  error  // why no price is known; nil when it is
 	SealedNames int
 	Cap, Prior  Micros
 }

@@ -101,7 +101,9 @@ func TestPreflight(t *testing.T) {
 			f.Counted = []time.Time{noon.Add(-time.Hour)}
 		}},
 		{name: "layout", who: ada, change: func(f *protocol.LaunchFacts) { f.Challenge.LayoutProblem = "five GPUs of four" }, check: protocol.CheckJobLayout, want: protocol.ErrJobLayout, moot: []string{protocol.CheckCap}},
-		{name: "no price", who: ada, change: func(f *protocol.LaunchFacts) { f.Price, f.PriceError = 0, "no such flavor" }, check: protocol.CheckJobLayout, want: protocol.ErrJobLayout, moot: []string{protocol.CheckCap}},
+		{name: "no price", who: ada, change: func(f *protocol.LaunchFacts) {
+			f.Price, f.PriceError = 0, protocol.ErrJobLayout.Detailf("no such flavor")
+		}, check: protocol.CheckJobLayout, want: protocol.ErrJobLayout, moot: []string{protocol.CheckCap}},
 		{name: "another run", who: ada, change: func(f *protocol.LaunchFacts) { f.ActiveRun = "challenge-0" }, check: protocol.CheckNoActiveJob, want: protocol.ErrJobActive},
 		{name: "the cap to the micro-dollar", who: ada, change: func(f *protocol.LaunchFacts) { f.Ledger.Settled = 640 * protocol.Dollar }},
 		{name: "a micro-dollar over the cap", who: ada, change: func(f *protocol.LaunchFacts) { f.Ledger.Settled = 640*protocol.Dollar + 1 }, check: protocol.CheckCap, want: protocol.ErrCap},

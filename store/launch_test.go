@@ -59,7 +59,7 @@ func TestReserveIsRefusedByTheFirstCheckThatFails(t *testing.T) {
 		{"nobody signed in", func(r *protocol.Reservation) { r.Who = protocol.Identity{} }, protocol.ErrSignedOut},
 		{"somebody else's collection", func(r *protocol.Reservation) { r.Who.Name = "eve" }, protocol.ErrNotAuthor},
 		{"a layout that cannot work", func(r *protocol.Reservation) { r.Challenge.LayoutProblem = "9 GPUs of 8" }, protocol.ErrJobLayout},
-		{"no price", func(r *protocol.Reservation) { r.PriceError = "unknown flavor" }, protocol.ErrJobLayout},
+		{"no price", func(r *protocol.Reservation) { r.PriceError = protocol.ErrJobLayout }, protocol.ErrJobLayout},
 		{"a cap that does not cover it", func(r *protocol.Reservation) { r.Cap = 10*protocol.Dollar - 1 }, protocol.ErrCap},
 		{"a prior allowance that uses it up", func(r *protocol.Reservation) { r.Prior = 990*protocol.Dollar + 1 }, protocol.ErrCap},
 		{"a sealed name", func(r *protocol.Reservation) { r.SealedNames = 1 }, protocol.ErrSealedName},

@@ -3,9 +3,9 @@ package arena
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/posttrainarena/arena/protocol"
-	"github.com/posttrainarena/arena/protocol/jobs"
 )
 
 // Budget is the ledger with the configured cap: the one figure that preflight,
@@ -17,27 +17,28 @@ func (s *Service) Budget(ctx context.Context) (protocol.Ledger, error) {
 }
 
 // price asks the challenge's provider what an hour of its flavor costs. The
-// sentence says why no price is known; it is empty when one is.
-func (s *Service) price(ctx context.Context, c protocol.Challenge) (protocol.Micros, string) {
+// error is the answer of a launch that would need it.
+func (s *Service) price(ctx context.Context, c protocol.Challenge) (protocol.Micros, error) {
+	unknown := protocol.ErrJobLayout
+	because := func(format string, args ...any) (protocol.Micros, error) {
+		return 0, unknown.Detailf("No price is known for %s: %s", c.Compute.Flavor, fmt.Sprintf(format, args...))
+	}
 	provider, ok := s.Providers[c.Compute.Provider]
 	if !ok {
-		return 0, fmt.Sprintf("the arena is not set up for provider %s", c.Compute.Provider)
+		return because("the arena is not set up for provider %s", c.Compute.Provider)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
 	defer cancel()
 	flavors, err := provider.Hardware(ctx)
 	if err != nil {
 		s.Logger.Warn("reading hardware prices failed", "provider", provider.Name(), "error", err)
-		return 0, fmt.Sprintf("provider %s does not answer right now", provider.Name())
+		unknown = protocol.ErrProviderAway.After(30 * time.Second) // which passes, so nothing is wrong with the request
+		return because("provider %s does not answer right now. Nothing was reserved; try again in half a minute.", provider.Name())
 	}
-	return priceOf(flavors, c)
-}
-
-func priceOf(flavors []jobs.Flavor, c protocol.Challenge) (protocol.Micros, string) {
 	for _, f := range flavors {
 		if f.Name == c.Compute.Flavor {
-			return f.PricePerHour, ""
+			return f.PricePerHour, nil
 		}
 	}
-	return 0, fmt.Sprintf("provider %s has no flavor %s", c.Compute.Provider, c.Compute.Flavor)
+	return because("provider %s has no flavor %s", c.Compute.Provider, c.Compute.Flavor)
 }

@@ -57,9 +57,9 @@ func (s *Service) standing(ctx context.Context, c protocol.Challenge) (Standing,
 	if c.Status != protocol.StatusOpen {
 		return st, nil
 	}
-	var priceError string
+	var priceError error
 	st.Price, priceError = s.price(ctx, c)
-	st.Priced = priceError == ""
+	st.Priced = priceError == nil
 	facts := protocol.LaunchFacts{Challenge: c, Price: st.Price, PriceError: priceError}
 	st.Reservation = facts.Reservation()
 	tally, err := s.tallies.get(ctx, s, c.ID, func() (protocol.RunTally, error) { return s.Tally(ctx, c.ID) })
