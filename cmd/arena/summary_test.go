@@ -144,6 +144,8 @@ func TestSummaries(t *testing.T) {
 // TestLaunchAdvice says what to do after each way in which a launch can fail.
 func TestLaunchAdvice(t *testing.T) {
 	answered := func(e *protocol.Error) error { return &client.AnswerError{Problem: e} }
+	notAsked := protocol.ErrProviderAway.Launch(protocol.LaunchedNo)
+	notAsked.RetrySame = true
 	for _, c := range []struct {
 		name string
 		err  error
@@ -157,6 +159,7 @@ func TestLaunchAdvice(t *testing.T) {
 		{"cap", answered(protocol.ErrCap), []string{"Nothing was launched.", "arena budget"}, ""},
 		{"paused", answered(protocol.ErrPaused), []string{"Nothing was launched.", "arena challenges tb2-9b"}, ""},
 		{"provider refused", answered(protocol.ErrRefused.Launch(protocol.LaunchedNo)), []string{"Nothing was launched."}, "may have started"},
+		{"not asked yet", answered(notAsked), []string{"No job was asked for yet", "Run the exact same command", "Never change the request_id"}, "may have started"},
 		{"unknown", answered(protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown)), []string{"Run the exact same command", "Never change the request_id"}, "Nothing was launched"},
 		{"unknown four times", &client.PersistentError{Tries: 4, Err: answered(protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown))}, []string{"Do not retry", "request-1"}, "again"},
 		{"started", answered(protocol.ErrInternal.Launch(protocol.LaunchedYes)), []string{"Do not launch again", "request-1"}, "Nothing was launched"},

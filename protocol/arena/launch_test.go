@@ -211,11 +211,13 @@ func TestAccidentsDuringStart(t *testing.T) {
 		col := w.submit(ada, "sample")
 		u.down.Store(true)
 		_, _, err := w.launch(ada, "request-001", col)
-		wantError(t, err, protocol.ErrJobLayout) // without a price nothing is reserved
+		wantError(t, err, protocol.ErrProviderAway) // without a price nothing is reserved
 		u.down.Store(false)
 		u.noStart.Store(true)
 		run, _, err := w.launch(ada, "request-001", col)
-		wantError(t, err, protocol.ErrUnknownLaunch)
+		if e := wantError(t, err, protocol.ErrProviderAway); e.Launched != protocol.LaunchedNo || !e.RetrySame {
+			t.Errorf("launched %s, retry with the same id %v", e.Launched, e.RetrySame)
+		}
 		u.down.Store(true)
 		_, _, err = w.launch(ada, "request-001", col)
 		wantError(t, err, protocol.ErrUnknownLaunch)

@@ -142,18 +142,40 @@ func (s *Service) startJob(ctx context.Context, by protocol.Actor, run protocol.
 		return s.recordJob(ctx, by, run, job)
 	case errors.Is(err, jobs.ErrRefused):
 		s.Logger.Warn("the provider refused a job", "run", run.ID, "provider", provider.Name(), "error", err)
-		run, storeErr := s.Store.LaunchRefused(ctx, by, run.ID, "The provider refused the job; nothing was started and nothing was spent.", protocol.FaultPlatform)
+		answer, reason, fault := protocol.ErrRefused, "The provider refused the job; nothing was started and nothing was spent.", protocol.FaultPlatform
+		if e, ok := errors.AsType[*protocol.Error](err); ok { // the collection's own place did, before anybody was asked for a job
+			answer, reason = e.Detailf("%s Nothing was started and the reservation was released.", e.Detail), e.Detail+" Nothing was started and nothing was spent."
+			if e.Kind == protocol.KindInvalid {
+				fault = protocol.FaultCollection
+			}
+		}
+		run, storeErr := s.Store.LaunchRefused(ctx, by, run.ID, reason, fault)
 		if storeErr != nil {
 			return run, storeErr
 		}
 		s.events.wake()
-		return run, protocol.ErrRefused.Launch(protocol.LaunchedNo).Because(err)
+		return run, answer.Launch(protocol.LaunchedNo).Because(err)
 	case errors.Is(err, errNotAsked):
 		return run, err
+	case errors.Is(err, jobs.ErrUnreachable) && !errors.Is(err, jobs.ErrUnknown):
+		s.Logger.Warn("a launch could not ask for its job yet", "run", run.ID, "provider", provider.Name(), "error", err)
+		return run, notAskedYet(err)
 	default:
 		s.Logger.Warn("the provider left a launch open", "run", run.ID, "provider", provider.Name(), "error", err)
 		return run, protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown).After(5 * time.Second).Because(err)
 	}
+}
+
+// notAskedYet is the answer of a launch that failed before its provider could have
+// started anything. The run keeps its place, so the identical request goes on.
+func notAskedYet(err error) error {
+	answer := protocol.ErrProviderAway.After(5 * time.Second).Detailf("The compute provider cannot be reached, so no job was asked for yet. The reservation is kept: repeat the identical request.")
+	if e, ok := errors.AsType[*protocol.Error](err); ok && e.Kind == protocol.KindUnavailable { // the collection's own place is away
+		answer = e.Detailf("No job was asked for yet. %s The reservation is kept: repeat the identical request.", e.Detail)
+	}
+	answer = answer.Launch(protocol.LaunchedNo).Because(err)
+	answer.RetrySame = true
+	return answer
 }
 
 // errNotAsked is a failure of the arena itself: no provider was asked for anything.

@@ -104,7 +104,8 @@ type Flavor struct {
 }
 
 // The failures of a provider that decide what the arena does next. A provider
-// wraps exactly one of them; any other error means the same as ErrUnreachable.
+// wraps exactly one of them; any other error means the same as ErrUnreachable, and
+// of Start as ErrUnknown.
 var (
 	// ErrRefused: the provider understood and said no. Nothing was started.
 	ErrRefused = errors.New("the provider refused")
@@ -130,8 +131,8 @@ type Provider interface {
 	Name() string
 	// Hardware lists the flavors and their prices.
 	Hardware(ctx context.Context) ([]Flavor, error)
-	// Start asks for a job. A nil error means that the job exists. ErrRefused
-	// means that none does; every other error leaves it open.
+	// Start asks for a job. A nil error means that the job exists. ErrRefused and
+	// ErrUnreachable mean that none does; every other error leaves it open.
 	Start(ctx context.Context, spec Spec) (Job, error)
 	// Inspect returns what is known of a job. ErrNoJob when it is gone.
 	Inspect(ctx context.Context, id string) (Job, error)

@@ -104,6 +104,28 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
+// TestStartMeetsItsJobUnseen: the Job is there and cannot be looked at, which is not
+// the same as that nothing was started.
+func TestStartMeetsItsJobUnseen(t *testing.T) {
+	w := begin(t)
+	if _, err := w.provider.Start(t.Context(), long(run)); err != nil {
+		t.Fatal(err)
+	}
+	w.Inject(k8stest.Fault{Verb: "get", Answer: k8stest.Page(502)})
+	w.Inject(k8stest.Fault{Verb: "get", Times: 1, Answer: func(rw http.ResponseWriter, _ *http.Request) { // it is not listed yet
+		rw.Header().Set("Content-Type", "application/json")
+		rw.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(rw, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":%q}}`, name)
+	}})
+	if _, err := w.provider.Start(t.Context(), long(run)); !errors.Is(err, jobs.ErrUnknown) || errors.Is(err, jobs.ErrUnreachable) {
+		t.Errorf("Start: %v; want ErrUnknown", err)
+	}
+	w.Heal()
+	if again, err := w.provider.Start(t.Context(), long(run)); err != nil || again.ID != name || len(w.Jobs()) != 1 {
+		t.Errorf("Start again: %+v, %v, %d Jobs", again, err, len(w.Jobs()))
+	}
+}
+
 // readFailures are the same and more for calls that only read: none proves that a
 // job is not there.
 func readFailures() map[string]k8stest.Fault {

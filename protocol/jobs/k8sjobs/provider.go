@@ -198,8 +198,11 @@ func (p *Provider) start(ctx context.Context, spec jobs.Spec) (jobs.Job, error) 
 	switch {
 	case alreadyExists(err):
 		job, err := p.join(ctx, name, spec)
-		if errors.Is(err, jobs.ErrNoJob) { // on its way out, or somebody else's
+		switch {
+		case errors.Is(err, jobs.ErrNoJob): // on its way out, or somebody else's
 			err = fmt.Errorf("%w: the name %s is taken by a Job that is not the arena's or is being deleted; if it stays, delete it", jobs.ErrUnreachable, name)
+		case errors.Is(err, jobs.ErrUnreachable):
+			err = fmt.Errorf("%w: the Job %s exists and cannot be looked at: %v", jobs.ErrUnknown, name, err)
 		}
 		return job, err
 	case errors.Is(err, jobs.ErrRefused):
@@ -228,7 +231,7 @@ func (p *Provider) join(ctx context.Context, name string, spec jobs.Spec) (jobs.
 	}
 	if len(spec.Secrets) > 0 && v.End == nil {
 		if err := jobdir.WriteSecrets(filepath.Join(p.options.Dir, name), spec.Secrets); err != nil {
-			return jobs.Job{}, fmt.Errorf("%w: write the secrets of the job: %w", jobs.ErrUnreachable, err)
+			return jobs.Job{}, fmt.Errorf("%w: the Job %s exists and its secrets cannot be written: %w", jobs.ErrUnknown, name, err)
 		}
 	}
 	return v.answer(p.options.Now()), nil
