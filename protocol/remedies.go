@@ -94,7 +94,7 @@ func remedies() map[string]Remedy {
 		ErrIllegalMove.Code:   {"A run moves only forward, and an ended one not at all.", "Look at its state.", run},
 		ErrDailyLimit.Code:    {"Runs are shared: one counted run of a collection on a challenge in 24 hours.", "Wait until the time in resets_at; failed and canceled runs do not count.", preflight},
 		ErrRateLimited.Code:   {"One account may ask for so much in an hour.", "Wait as long as Retry-After says.", guide},
-		ErrRefused.Code:       {"The provider has no such hardware free, or refused the arena's account.", "Try again later with the same request id; nothing was spent.", preflight},
+		ErrRefused.Code:       {"The provider has no such hardware free, or refused the arena's account.", "Nothing was spent. Try again later with a new request id: the old one belongs to the run that was refused.", preflight},
 		ErrSourceRefused.Code: {"The code host refused what the arena asked it for.", "See whether the repository is public and the commit there; then repeat the identical request.", "arena gates static DIR"},
 		ErrUnknownLaunch.Code: {"The connection broke after the provider was asked.", "Repeat the identical request with the same request id; never change the id.", "arena runs --challenge CHALLENGE"},
 		ErrUnavailable.Code:   {"The arena restarts, or something it needs does not answer.", "Wait as long as Retry-After says and repeat the identical request.", "arena version --server"},

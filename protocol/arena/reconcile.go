@@ -69,11 +69,8 @@ func (s *Service) reconcile(ctx context.Context, grace time.Duration) error {
 const lateJobs = 24 * time.Hour
 
 // lookForLate cancels jobs of runs that were given up because the provider listed
-// none. Providers on this machine know at once.
+// none: the request for one may have been on its way for longer than anybody waits.
 func (s *Service) lookForLate(ctx context.Context) {
-	if s.JobURL == "" {
-		return
-	}
 	recent, _, err := s.Runs(ctx, protocol.RunFilter{}, protocol.Page{Limit: lateRuns})
 	if err != nil {
 		s.Logger.Error("could not look for late jobs", "error", err)
@@ -81,7 +78,7 @@ func (s *Service) lookForLate(ctx context.Context) {
 	}
 	for _, run := range recent {
 		provider := s.Providers[run.Provider]
-		if run.JobID != "" || !run.State.Ended() || provider == nil || !s.far(run.Provider) || s.now().Sub(run.CreatedAt) > lateJobs {
+		if run.JobID != "" || !run.State.Ended() || provider == nil || s.now().Sub(run.CreatedAt) > lateJobs {
 			continue
 		}
 		call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
@@ -115,7 +112,7 @@ func (s *Service) settleUnconfirmed(ctx context.Context, run protocol.Run) {
 		if provider == nil {
 			return run, protocol.ErrProviderAway.Detailf("Provider %s is not set up, so the launch of %s stays open.", run.Provider, run.ID)
 		}
-		_, found, err := s.adopt(ctx, by, run, provider)
+		adopted, found, err := s.adopt(ctx, by, run, provider)
 		if err != nil {
 			now := s.now()
 			if run.UnreachableFrom == nil {
@@ -125,7 +122,7 @@ func (s *Service) settleUnconfirmed(ctx context.Context, run protocol.Run) {
 		}
 		if found {
 			s.Logger.Info("adopted the job of an unconfirmed launch", "run", run.ID)
-			return run, nil
+			return adopted, nil // a launch that is repeated at this moment answers with it
 		}
 		if run.CancelAsked != nil {
 			return s.Store.LaunchRefused(ctx, by, run.ID, canceledUnstarted, protocol.FaultCanceled)

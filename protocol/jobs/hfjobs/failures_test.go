@@ -54,7 +54,7 @@ func TestFailures(t *testing.T) {
 		{"504", hubtest.Page(504), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "answered 504"},
 		{"200 of a login wall", hubtest.Page(200), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "instead of JSON"},
 		{"a wrong content type", hubtest.WrongType("text/plain"), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "instead of JSON"},
-		{"null", hubtest.Text("application/json", "null"), "unknown", "unreachable", "unreachable", "", "", "unreachable", "describes no job"},
+		{"null", hubtest.Text("application/json", "null"), "unknown", "unreachable", "unreachable", "unreachable", "", "unreachable", "describes no job"},
 		{"another thing", hubtest.Text("application/json", `{"id":"../../x","createdAt":"2026-01-01T00:00:00Z"}`), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "describes no job"},
 		{"nothing", hubtest.Text("application/json", ""), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "cannot be read"},
 		{"a slow body", hubtest.Stall(1), "unknown", "unreachable", "unreachable", "unreachable", "unreachable", "unreachable", "took longer than"},

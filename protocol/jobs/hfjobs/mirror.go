@@ -196,7 +196,7 @@ func (p *Provider) commit(ctx context.Context, parent, dir string, add []item, r
 	}
 	call := p.call("commit "+dir+" to the runs dataset", http.MethodPost, p.dataset("/api", "commit", branch), body.Bytes())
 	call.Header.Set("Content-Type", "application/x-ndjson")
-	call.Once, call.Timeout = true, 2*time.Minute
+	call.Once, call.Timeout = true, 4*p.options.Timeout
 	return p.client.Do(ctx, call, func(r *http.Response) error {
 		var made struct {
 			Commit string `json:"commitOid"`
@@ -305,7 +305,7 @@ func (p *Provider) upload(ctx context.Context, large []item) error {
 		case !ours || o.Actions.Upload == nil: // it is there
 			continue
 		}
-		put := outbound.Call{Doing: "upload " + i.name, Method: http.MethodPut, URL: o.Actions.Upload.Href, Header: http.Header{}, Body: i.data, Timeout: 5 * time.Minute}
+		put := outbound.Call{Doing: "upload " + i.name, Method: http.MethodPut, URL: o.Actions.Upload.Href, Header: http.Header{}, Body: i.data, Timeout: 10 * p.options.Timeout}
 		for name, value := range o.Actions.Upload.Header {
 			if !strings.EqualFold(name, "Authorization") || p.options.Token == "" || !strings.Contains(value, p.options.Token) {
 				put.Header.Set(name, value)

@@ -48,7 +48,8 @@ type Options struct {
 	// Quiet is after how much silence of a log the job is asked how it is, and
 	// Last how long the end of an ended job's log is waited for. 0: 15 s each.
 	Quiet, Last time.Duration
-	// Timeout bounds one try of a request; 0: half a minute.
+	// Timeout bounds one try of a request; a commit may take four times as long, and
+	// the upload of a large file ten times. 0: half a minute.
 	Timeout time.Duration
 }
 
@@ -65,6 +66,7 @@ type Provider struct {
 // New makes the provider. It asks nobody yet.
 func New(o Options) *Provider {
 	o.Settle, o.Quiet, o.Last = cmp.Or(o.Settle, 2*time.Minute), cmp.Or(o.Quiet, 15*time.Second), cmp.Or(o.Last, 15*time.Second)
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.URL = strings.TrimSuffix(o.URL, "/")
 	if o.Transport == nil {
 		o.Transport = outbound.NewTransport(16)
@@ -346,7 +348,7 @@ func (p *Provider) Start(ctx context.Context, spec jobs.Spec) (jobs.Job, error) 
 	if e, ok := errors.AsType[*outbound.Error](err); ok && e.Status == http.StatusTooManyRequests {
 		// That nothing is created then is not documented (Z8), so look once.
 		if found, look := p.listed(ctx, spec.Run); look != nil {
-			return jobs.Job{}, fmt.Errorf("%w: %w, after %w", jobs.ErrUnknown, look, e)
+			return jobs.Job{}, fmt.Errorf("%w: %v, after %w", jobs.ErrUnknown, look, e)
 		} else if len(found) > 0 {
 			return found[0], nil
 		}
@@ -432,7 +434,11 @@ func (p *Provider) listed(ctx context.Context, run string) ([]jobs.Job, error) {
 		err := p.client.Do(ctx, p.call("look for jobs of "+run, http.MethodGet, next, nil), func(r *http.Response) error {
 			link = nextLink(r.Header)
 			rows = nil
-			return outbound.JSON(r, maxList, &rows)
+			err := outbound.JSON(r, maxList, &rows)
+			if err == nil && rows == nil {
+				err = errors.New("it is no list") // null is no proof that there is no job
+			}
+			return err
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", jobs.ErrUnreachable, err)
