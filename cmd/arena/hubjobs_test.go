@@ -342,43 +342,6 @@ func TestHubJobsCanceled(t *testing.T) {
 	}
 }
 
-// TestHubJobsRefused: what a launch answers for each way in which the hub fails, and
-// what becomes of the reservation.
-func TestHubJobsRefused(t *testing.T) {
-	for _, c := range []struct {
-		about    string
-		fault    hubtest.Fault
-		status   int
-		say      string
-		reserved bool // until it is known that there is no job
-	}{
-		{"no credit", hubtest.Status(402), 502, `"launched":false`, false},
-		{"no right", hubtest.Status(403), 502, `"launched":false`, false},
-		{"a limit", hubtest.Status(429, "Retry-After", "60"), 502, `"launched":false`, false},
-		{"trouble", hubtest.Page(502), 503, `"launched":"unknown"`, true},
-		{"a lost answer", hubtest.Reset(), 503, `"launched":"unknown"`, true},
-	} {
-		t.Run(c.about, func(t *testing.T) {
-			t.Parallel()
-			w := newJobTown(t)
-			w.hub.Fail("POST /api/jobs/", 0, c.fault)
-			body := map[string]any{"request_id": "launch-hub-1", "environment_id": w.env}
-			resp, answer := w.ask("POST", "/api/challenges/tb2-9b/runs", personsToken, body)
-			if resp.StatusCode != c.status || !strings.Contains(answer, c.say) {
-				t.Errorf("%d %s", resp.StatusCode, answer)
-			}
-			var budget api.Budget
-			_, raw := w.want(200, "", "GET", "/api/arena/budget", "", nil)
-			if err := json.Unmarshal([]byte(raw), &budget); err != nil || (budget.CommittedUSD > 0) != c.reserved {
-				t.Errorf("%v %s", err, raw)
-			}
-			if len(w.jobs.All()) != 0 {
-				t.Error("there is a job")
-			}
-		})
-	}
-}
-
 // TestHubJobsCrash kills the arena at each call that a run makes to the hub: before
 // the hub gets it, when the hub has done it and not answered, and right after its
 // answer. Whatever happens, there is one job in the end, its run is scored, and the

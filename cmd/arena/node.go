@@ -52,6 +52,11 @@ type nodeOptions struct {
 	Adjust  func(configs.Config) configs.Config // changes the configuration before it is used; nil for none
 	Errors  *prometheus.CounterVec              // of calls to providers; nil counts nothing
 	Gates   prometheus.Observer                 // how long the static gates take; nil measures nothing
+
+	// Sleep waits between the tries of a call to a service outside, and Timeout
+	// bounds one try. nil and 0: as each client does by itself.
+	Sleep   func(ctx context.Context, d time.Duration) error
+	Timeout time.Duration
 }
 
 // node is a whole arena in this process: configuration, store, service, server.

@@ -50,7 +50,7 @@ func openOutside(cfg configs.Config, o nodeOptions) (out neighbours, err error) 
 	}
 	hubAt := func(connections int) (hfhub.Options, error) {
 		base, err := serviceURL(cfg, "identity.hub_url", who.HubURL)
-		return hfhub.Options{URL: base, Transport: out.transport(connections), UserAgent: userAgent(), Now: o.Now}, err
+		return hfhub.Options{URL: base, Transport: out.transport(connections), UserAgent: userAgent(), Now: o.Now, Sleep: o.Sleep, Timeout: o.Timeout}, err
 	}
 	if who.Mode == configs.IdentityHub {
 		at, err := hubAt(peopleConnections)
@@ -89,7 +89,10 @@ func openOutside(cfg configs.Config, o nodeOptions) (out neighbours, err error) 
 		out.hosts[protocol.RepoDataset] = hfhub.NewDatasets(at, hfhub.DatasetLimits{Files: limits.MaxFiles, Ahead: limits.MaxTextBytes}, out.cache, token)
 	}
 	if sources.GitHub.Enabled {
-		at := github.Options{Transport: out.transport(peopleConnections), UserAgent: userAgent(), Now: o.Now, Files: limits.MaxFiles, Ahead: limits.MaxTextBytes}
+		at := github.Options{
+			Transport: out.transport(peopleConnections), UserAgent: userAgent(), Now: o.Now, Sleep: o.Sleep, Timeout: o.Timeout,
+			Files: limits.MaxFiles, Ahead: limits.MaxTextBytes,
+		}
 		for _, u := range []struct {
 			key, raw string
 			to       *string

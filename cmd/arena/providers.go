@@ -93,7 +93,7 @@ func newHubJobs(cfg configs.Config, o nodeOptions, out *neighbours) (*hfjobs.Pro
 	}
 	return hfjobs.New(hfjobs.Options{
 		URL: base, Namespace: settings.Namespace, RunsDataset: settings.RunsDataset, Token: token, Secrets: secrets,
-		Transport: out.transport(peopleConnections), UserAgent: userAgent(), Cache: out.cache, Now: o.Now,
+		Transport: out.transport(peopleConnections), UserAgent: userAgent(), Cache: out.cache, Now: o.Now, Sleep: o.Sleep, Timeout: o.Timeout,
 		Settle: time.Duration(settings.SettleSeconds) * time.Second,
 	}), nil
 }
