@@ -105,7 +105,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 // newStore is a store with nothing open but the lock; nil when it works beside
 // the owner.
 func newStore(o Options, lock *os.File) *Store {
-	return &Store{dir: o.Dir, now: o.Now, log: o.Logger, floor: o.DiskFloor, freeSpace: o.FreeSpace, lock: lock}
+	return &Store{
+		dir: o.Dir, now: o.Now, log: o.Logger, floor: o.DiskFloor, freeSpace: o.FreeSpace, lock: lock,
+		state: stateReader{turn: make(chan struct{}, 1)},
+	}
 }
 
 func (o Options) withDefaults() (Options, error) {
