@@ -32,7 +32,10 @@ func TestKnownIssues(t *testing.T) {
 		{"setup", "ValueError: Training and eval task IDs must be disjoint; overlap: sealed-03", "train-eval-overlap", "collection"},
 		{"snapshot", "RuntimeError: Training and eval task content digests overlap", "train-eval-overlap", "collection"},
 
+		{"training", "JobTimeLimitError: the trainer was ended 900 s before the job's limit of 28800 s, so that what it left can be uploaded", "job-time-limit", "limit"},
+
 		{"setup", "VLLM_FAILED", "vllm-failed", "platform"},
+		{"setup", "VLLM_FAILED: JobError: the model server does not answer", "vllm-failed", "platform"},
 		{"heldout", "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue", "vllm", "platform"},
 		{"training", "RuntimeError: vLLM server failed to load the new weights", "vllm", "platform"},
 		{"training", "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2094, unhandled system error", "nccl", "platform"},

@@ -40,6 +40,7 @@ base_url = "ARENA_URL"
 [providers]
 default = "huggingface"
 [providers.huggingface]
+image = "example.org/pipeline:1"
 namespace = "benchflow"
 runs_dataset = "benchflow/runs"
 token_env = "RUNS_TOKEN"
@@ -96,47 +97,7 @@ func (w *jobTown) play(job *hubtest.Job) {
 		w.t.Errorf("the job of %s finds %d task lists and the config\n%s", run, len(lists), config)
 		return
 	}
-	cfg, err := configs.Default()
-	if err != nil {
-		w.t.Error(err)
-		return
-	}
-	parts, err := arena.Configure(cfg)
-	if err != nil {
-		w.t.Error(err)
-		return
-	}
-	var challenge protocol.Challenge
-	for _, c := range parts.Challenges {
-		if c.ID == "tb2-9b" {
-			challenge = c
-		}
-	}
-	player, err := simulated.Open(simulated.Options{Dir: w.t.TempDir(), Now: time.Now, PricePerHour: map[string]protocol.Micros{job.Spec.Flavor: 1}, Speed: 1e9, Seed: 7})
-	if err != nil {
-		w.t.Error(err)
-		return
-	}
-	ctx := context.Background()
-	played, err := player.Start(ctx, jobs.Spec{
-		Run: run, Flavor: job.Spec.Flavor, Timeout: 8 * time.Hour, Config: []byte(config), Command: []string{"true"},
-		Simulation: jobs.Simulation{
-			Challenge: challenge, Revision: strings.Repeat("a", 40), Source: "bundle", Train: lists["task-lists/train_dataset.txt"],
-			Sealed: map[string][]string{challenge.Suites[0].ID: lists["task-lists/eval_dataset.txt"]},
-		},
-	})
-	if err != nil {
-		w.t.Error(err)
-		return
-	}
-	for line, err := range player.Logs(ctx, played.ID, 0) {
-		if err != nil {
-			w.t.Error(err)
-			return
-		}
-		job.Print(line.Text)
-	}
-	tree, err := player.Artifacts(ctx, played.ID)
+	tree, err := measure(w.t.TempDir(), run, config, lists, job.Print)
 	if err != nil {
 		w.t.Error(err)
 		return
@@ -157,6 +118,47 @@ func (w *jobTown) play(job *hubtest.Job) {
 	}
 	d.Commit(all, "main")
 	job.End("COMPLETED", "", 90*time.Second)
+}
+
+// measure makes up what a run of tb2-9b measures: the lines that the pipeline prints,
+// and what it leaves.
+func measure(dir, run, config string, lists map[string][]string, line func(...string)) (fs.FS, error) {
+	cfg, err := configs.Default()
+	if err != nil {
+		return nil, err
+	}
+	parts, err := arena.Configure(cfg)
+	if err != nil {
+		return nil, err
+	}
+	var challenge protocol.Challenge
+	for _, c := range parts.Challenges {
+		if c.ID == "tb2-9b" {
+			challenge = c
+		}
+	}
+	player, err := simulated.Open(simulated.Options{Dir: dir, Now: time.Now, PricePerHour: map[string]protocol.Micros{challenge.Compute.Flavor: 1}, Speed: 1e9, Seed: 7})
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	played, err := player.Start(ctx, jobs.Spec{
+		Run: run, Flavor: challenge.Compute.Flavor, Timeout: 8 * time.Hour, Config: []byte(config), Command: []string{"true"},
+		Simulation: jobs.Simulation{
+			Challenge: challenge, Revision: strings.Repeat("a", 40), Source: "bundle", Train: lists["task-lists/train_dataset.txt"],
+			Sealed: map[string][]string{challenge.Suites[0].ID: lists["task-lists/eval_dataset.txt"]},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for l, err := range player.Logs(ctx, played.ID, 0) {
+		if err != nil {
+			return nil, err
+		}
+		line(l.Text)
+	}
+	return player.Artifacts(ctx, played.ID)
 }
 
 // launch asks for a run once; the error is that of a connection that broke.

@@ -23,7 +23,7 @@ import (
 
 // TestMain lets scripts run this test binary as arena, with the real main.
 func TestMain(m *testing.M) {
-	testscript.Main(leaks{m}, map[string]func(){"arena": main})
+	testscript.Main(leaks{m}, map[string]func(){"arena": main, "job-image": jobImage})
 }
 
 // leaks runs the tests of this package and fails them when they leave something

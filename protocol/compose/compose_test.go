@@ -169,6 +169,23 @@ func TestBasisFollowsTheConfiguration(t *testing.T) {
 	}
 }
 
+// TestJobBootstrap: the layout of a challenge as its job is told it, where every
+// replica of the model server has its own devices.
+func TestJobBootstrap(t *testing.T) {
+	boot, err := compose.JobBootstrap(defaults(t), "terminal-35b", "challenge-0123456789ab", "https://arena.example.org/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"ARENA_SERVING_GPUS": "4,5,6,7", "ARENA_TRAINER_GPUS": "0,1,2,3", "ARENA_TENSOR_PARALLEL": "2", "ARENA_DATA_PARALLEL": "2",
+		"ARENA_TRAIN_CONTEXT": "65536", "ARENA_EVAL_CONTEXT": "65536", "ARENA_CONTEXT": "65536", "ARENA_RELAY_URL": "https://arena.example.org/relay/challenge-0123456789ab/v1",
+	} {
+		if got := boot.Env[name]; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestRunConfig(t *testing.T) {
 	run := compose.Run{
 		ID: "challenge-0123456789ab", Collection: "env-0123456789ab",

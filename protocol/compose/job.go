@@ -67,8 +67,8 @@ func ClusterJob(cfg configs.Config, run, arenaURL string) Bootstrap {
 
 // JobBootstrap renders what the job of a run of a challenge executes on a provider
 // elsewhere. arenaURL is where the job reaches the arena: its relay, and the binary
-// for it. The provider adds where the run's files are. The same arguments always
-// give the same answer.
+// for it. The provider adds where the run's files are and how long the job may take. The
+// same arguments always give the same answer.
 func JobBootstrap(cfg configs.Config, challenge, run, arenaURL string) (Bootstrap, error) {
 	c, ok := cfg.Challenges[challenge]
 	if !ok {
@@ -79,6 +79,14 @@ func JobBootstrap(cfg configs.Config, challenge, run, arenaURL string) (Bootstra
 	if err := problems.Err(); err != nil {
 		return Bootstrap{}, fmt.Errorf("render the job of run %s: %w", run, err)
 	}
+	servers, err := parseDevices(serving.ServingGPUs)
+	if err != nil {
+		return Bootstrap{}, fmt.Errorf("render the job of run %s: the devices of the model server are %w", run, err)
+	}
+	trainers, err := parseDevices(serving.TrainerGPUs)
+	if err != nil {
+		return Bootstrap{}, fmt.Errorf("render the job of run %s: the devices of the trainer are %w", run, err)
+	}
 	provider := cfg.Arena.Providers.HuggingFace
 	secrets := append([]string{SecretRelayJob, SecretRelayModel}, provider.Secrets...)
 	slices.Sort(secrets)
@@ -86,19 +94,16 @@ func JobBootstrap(cfg configs.Config, challenge, run, arenaURL string) (Bootstra
 	maps.Copy(env, map[string]string{
 		"ARENA_PIPELINE_REPO": c.Pipeline.Repo, "ARENA_PIPELINE_REF": c.Pipeline.Ref,
 		"ARENA_MODEL": model.Model.ID, "ARENA_MODEL_REVISION": model.Model.Revision,
-		"ARENA_SERVING_GPUS": devices(serving.ServingGPUs), "ARENA_TRAINER_GPUS": devices(serving.TrainerGPUs),
-		"ARENA_TENSOR_PARALLEL": strconv.Itoa(serving.TensorParallel), "ARENA_CONTEXT": strconv.Itoa(max(serving.TrainContext, serving.EvalContext)),
+		"ARENA_SERVING_GPUS": devices(servers), "ARENA_TRAINER_GPUS": devices(trainers),
+		"ARENA_TENSOR_PARALLEL": strconv.Itoa(serving.TensorParallel), "ARENA_DATA_PARALLEL": strconv.Itoa(len(servers) / serving.TensorParallel),
+		"ARENA_TRAIN_CONTEXT": strconv.Itoa(serving.TrainContext), "ARENA_EVAL_CONTEXT": strconv.Itoa(serving.EvalContext),
+		"ARENA_CONTEXT": strconv.Itoa(max(serving.TrainContext, serving.EvalContext)),
 	})
 	return Bootstrap{Image: provider.Image, Command: []string{"bash", "-c", bootstrap}, Env: env, Secrets: slices.Compact(secrets)}, nil
 }
 
-// devices writes a list of GPUs out, as the driver reads it. The list was checked
-// with the layout.
-func devices(list string) string {
-	numbers, err := parseDevices(list)
-	if err != nil {
-		return ""
-	}
+// devices writes GPUs out, as the driver reads them.
+func devices(numbers []int) string {
 	var words []string
 	for _, n := range numbers {
 		words = append(words, strconv.Itoa(n))

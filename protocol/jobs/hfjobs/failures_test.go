@@ -362,6 +362,9 @@ func TestTheRequestForAJob(t *testing.T) {
 	if s := fmt.Sprint(got.Environment, got.Command, got.Labels); strings.Contains(s, "CANARY") || strings.Contains(s, "sealed-task") {
 		t.Errorf("what everybody may read holds a secret: %s", s)
 	}
+	if got.Environment["ARENA_TIMEOUT_SECONDS"] != "28800" {
+		t.Errorf("the job is told that it may take %q seconds", got.Environment["ARENA_TIMEOUT_SECONDS"])
+	}
 	commit := got.Environment["ARENA_BUNDLE_REVISION"]
 	files, _, ok := p.hub.Dataset(runsDataset).At(commit)
 	var names []string

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -317,6 +318,7 @@ func (p *Provider) Start(ctx context.Context, spec jobs.Spec) (jobs.Job, error) 
 	}
 	env["ARENA_BUNDLE_REPO"], env["ARENA_BUNDLE_REVISION"], env["ARENA_BUNDLE_PATH"] = p.options.RunsDataset, input, inputDir(spec.Run)
 	env["ARENA_OUTPUT_REPO"], env["ARENA_OUTPUT_PATH"] = p.options.RunsDataset, outputDir(spec.Run)
+	env["ARENA_TIMEOUT_SECONDS"] = strconv.FormatInt(int64(spec.Timeout/time.Second), 10)
 	secrets := map[string]string{}
 	maps.Copy(secrets, p.options.Secrets)
 	maps.Copy(secrets, spec.Secrets)
