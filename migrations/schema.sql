@@ -202,7 +202,7 @@ CREATE TABLE runs (
   unreachable_from INTEGER,
 
   log_lines        INTEGER NOT NULL DEFAULT 0 CHECK (log_lines >= 0),
-  progress         TEXT    NOT NULL CHECK (json_valid(progress)), cancel_taken INTEGER,
+  progress         TEXT    NOT NULL CHECK (json_valid(progress)), cancel_taken INTEGER, image TEXT NOT NULL DEFAULT '',
 
   CHECK ((settled IS NULL) = (settled_at IS NULL)),
   CHECK ((settled IS NULL) = (state IN ('queued', 'running'))),

@@ -145,6 +145,7 @@ type Run struct {
 	Since  time.Time // when the state was reached
 
 	Provider  string
+	Image     string // of the container that the job runs in; empty where there is none
 	Flavor    string
 	Price     Micros // per hour
 	Timeout   time.Duration
@@ -419,6 +420,7 @@ type Reservation struct {
 	Collection  string
 	Challenge   Challenge
 	Provider    string
+	Image       string // of the container that the job runs in; empty where there is none
 	Price       Micros // per hour
 	PriceError  error  // why no price is known; nil when it is
 	SealedNames int

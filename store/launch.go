@@ -101,7 +101,7 @@ func newRun(r protocol.Reservation, f protocol.LaunchFacts, t *tx) protocol.Run 
 		Challenge: r.Challenge.ID, Collection: f.Collection.ID, Revision: f.Collection.Source.Revision, Author: f.Collection.Author,
 		LaunchedBy: r.Who.Name, AgentID: r.AgentID,
 		State: protocol.RunQueued, Since: t.now, CreatedAt: t.now,
-		Provider: r.Provider, Flavor: r.Challenge.Compute.Flavor, Price: r.Price, Timeout: r.Challenge.Compute.Timeout(), RecipeID: r.Challenge.Recipe.ID,
+		Provider: r.Provider, Image: r.Image, Flavor: r.Challenge.Compute.Flavor, Price: r.Price, Timeout: r.Challenge.Compute.Timeout(), RecipeID: r.Challenge.Recipe.ID,
 		TrainTasks: tasks.Eligible, ExcludedTasks: tasks.Tasks - tasks.Eligible, EvalTasks: r.Challenge.EvalTasks(),
 		Reserved: f.Reservation(),
 	}
@@ -110,11 +110,11 @@ func newRun(r protocol.Reservation, f protocol.LaunchFacts, t *tx) protocol.Run 
 func (t *tx) insertRun(ctx context.Context, by protocol.Actor, run protocol.Run, r protocol.Reservation) error {
 	_, err := t.ExecContext(ctx, `INSERT INTO runs (id, request_id, challenge, collection, revision, author, launched_by, agent,
   state, stage, reason, fault, since, provider, flavor, price, timeout, recipe,
-  train_tasks, excluded_tasks, eval_tasks, reserved, created, progress)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  train_tasks, excluded_tasks, eval_tasks, reserved, created, progress, image)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		run.ID, run.RequestID, run.Challenge, run.Collection, run.Revision, run.Author, run.LaunchedBy, textOrNull(run.AgentID),
 		run.State, run.Stage, run.Reason, run.Fault, micros(run.Since), run.Provider, run.Flavor, run.Price, run.Timeout.Microseconds(), run.RecipeID,
-		run.TrainTasks, run.ExcludedTasks, run.EvalTasks, run.Reserved, micros(run.CreatedAt), asJSON{run.Progress})
+		run.TrainTasks, run.ExcludedTasks, run.EvalTasks, run.Reserved, micros(run.CreatedAt), asJSON{run.Progress}, run.Image)
 	if code(err) == constraintUnique {
 		return protocol.ErrJobActive // the database's own guard of "one at a time"
 	}

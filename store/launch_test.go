@@ -26,7 +26,7 @@ func TestReserveWritesTheRunAndItsReservation(t *testing.T) {
 		ID: protocol.NewRunID("launch-001"), RequestID: "launch-001", Challenge: "tb2-9b", Collection: c.ID, Revision: c.Source.Revision,
 		Author: "ada", LaunchedBy: "ada", State: protocol.RunQueued, Since: clock.Now(),
 		Provider: "simulated", Flavor: "a100x8", Price: 10 * protocol.Dollar, Timeout: time.Hour, RecipeID: "grpo-lora",
-		TrainTasks: 7, ExcludedTasks: 1, EvalTasks: 32, Reserved: 10 * protocol.Dollar, CreatedAt: clock.Now(),
+		Image: "registry.example.org/pipeline:1", TrainTasks: 7, ExcludedTasks: 1, EvalTasks: 32, Reserved: 10 * protocol.Dollar, CreatedAt: clock.Now(),
 	}
 	if diff := cmp.Diff(want, run); diff != "" {
 		t.Errorf("reserved (-want +got):\n%s", diff)

@@ -15,7 +15,7 @@ const (
 		"r.state, r.stage, r.reason, r.fault, r.since, r.provider, r.flavor, r.price, r.timeout, " +
 		"coalesce(j.id, ''), coalesce(j.status, ''), coalesce(j.url, ''), r.recipe, " +
 		"r.train_tasks, r.excluded_tasks, r.eval_tasks, r.reserved, r.settled, r.created, j.started, r.ended, r.settled_at, " +
-		"r.cancel_asked, r.cancel_asked_by, r.cancel_taken, r.unreachable_from, r.log_lines, r.progress"
+		"r.cancel_asked, r.cancel_asked_by, r.cancel_taken, r.unreachable_from, r.log_lines, r.progress, r.image"
 	runTables = "runs r LEFT JOIN jobs j ON j.run = r.id"
 )
 
@@ -25,7 +25,7 @@ func scanRun(row scanner) (r protocol.Run, err error) {
 		&r.State, &r.Stage, &r.Reason, &r.Fault, instant{&r.Since}, &r.Provider, &r.Flavor, &r.Price, &timeout,
 		&r.JobID, &r.JobStatus, &r.JobURL, &r.RecipeID,
 		&r.TrainTasks, &r.ExcludedTasks, &r.EvalTasks, &r.Reserved, &r.Settled, instant{&r.CreatedAt}, maybeInstant{&r.StartedAt}, maybeInstant{&r.EndedAt}, maybeInstant{&r.SettledAt},
-		maybeInstant{&r.CancelAsked}, &r.CancelAskedBy, maybeInstant{&r.CancelTaken}, maybeInstant{&r.UnreachableFrom}, &r.LogLines, asJSON{&r.Progress})
+		maybeInstant{&r.CancelAsked}, &r.CancelAskedBy, maybeInstant{&r.CancelTaken}, maybeInstant{&r.UnreachableFrom}, &r.LogLines, asJSON{&r.Progress}, &r.Image)
 	r.Timeout = time.Duration(timeout) * time.Microsecond
 	return r, err
 }

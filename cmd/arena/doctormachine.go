@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -70,6 +71,39 @@ func (d *doctor) checkConfig() {
 	d.checkListen()
 	d.checkHookSettings()
 	d.checkEnvironment()
+	d.checkImages()
+}
+
+// checkImages requires that runs which are compared with each other are made with the
+// same software: an image by a name that can move lets it change between them.
+func (d *doctor) checkImages() {
+	used := map[string]bool{}
+	for _, c := range d.config.Challenges {
+		name := cmp.Or(c.Compute.Provider, d.config.Arena.Providers.Default)
+		used[name] = used[name] || compose.Image(d.config, name) != ""
+	}
+	var loose, versions []string
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		image := compose.Image(d.config, name)
+		if digest, version := compose.PinnedImage(image); image == "" || digest {
+			continue
+		} else if version {
+			versions = append(versions, image)
+		} else {
+			loose = append(loose, fmt.Sprintf("providers.%s.image %s", name, image))
+		}
+	}
+	const fix = "pin it by what it contains, NAME@sha256:…, which `docker buildx imagetools inspect NAME` prints; then start the challenge's runs anew that should compare"
+	switch {
+	case len(loose) > 0:
+		d.warn("job-images", fix, "two runs of a challenge may train with other software: %s", strings.Join(loose, ", "))
+	case len(versions) > 0:
+		d.ok("job-images", "%s; a version can be published again, which a digest (@sha256:) rules out", strings.Join(versions, ", "))
+	case slices.Contains(slices.Collect(maps.Values(used)), true):
+		d.ok("job-images", "pinned by digest")
+	default:
+		d.skip("job-images", "no challenge's jobs run in a container image")
+	}
 }
 
 func (d *doctor) checkListen() {

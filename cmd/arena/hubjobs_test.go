@@ -228,6 +228,9 @@ func TestHubJobs(t *testing.T) {
 		t.Error("the job lacks secrets")
 	}
 
+	if w.run(run.RunID).Image == nil || *w.run(run.RunID).Image != job.Spec.DockerImage {
+		t.Errorf("the run's record does not name the image %s", job.Spec.DockerImage)
+	}
 	w.plan(run.RunID, job)
 
 	// The job's side of the tunnel, as the job runs it.

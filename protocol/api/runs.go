@@ -74,6 +74,7 @@ type Run struct {
 	UnreachableSince    *time.Time               `json:"unreachable_since" doc:"Since when the provider does not answer"`
 	Provider            string                   `json:"provider"`
 	Simulated           bool                     `json:"simulated"`
+	Image               *string                  `json:"image" doc:"The container image that the job was asked for with; null where there is none, and for runs from before it was kept"`
 	Flavor              string                   `json:"flavor"`
 	TimeoutSeconds      int64                    `json:"timeout_seconds"`
 	RecipeID            string                   `json:"recipe_id"`
@@ -154,7 +155,7 @@ func RunFrom(r protocol.Run, w *protocol.Waiting, who protocol.Identity) Run {
 		Author: r.Author, LaunchedBy: r.LaunchedBy, AgentID: Optional(r.AgentID), State: r.State, Reason: Optional(r.Reason),
 		PlatformFault: r.Fault == protocol.FaultPlatform, Status: r.Status(), JobStatus: Optional(r.JobStatus), JobID: Optional(r.JobID),
 		Since: r.Since, LastLineAt: r.Progress.LastLineAt, CancelRequested: r.CancelAsked, CancelAcknowledged: r.CancelTaken, UnreachableSince: r.UnreachableFrom,
-		Provider: r.Provider, Simulated: r.Provider == SimulatedProvider, Flavor: r.Flavor, TimeoutSeconds: int64(r.Timeout / time.Second),
+		Provider: r.Provider, Simulated: r.Provider == SimulatedProvider, Image: Optional(r.Image), Flavor: r.Flavor, TimeoutSeconds: int64(r.Timeout / time.Second),
 		RecipeID: r.RecipeID, TrainTaskCount: r.TrainTasks, ExcludedTaskCount: r.ExcludedTasks, EvalTaskCount: r.EvalTasks,
 		MaxComputeUSD: r.Reserved, SettledUSD: r.Settled, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
 		Stages: append([]protocol.StageProgress{}, r.Progress.Stages...), Training: append([]protocol.TrainingStep{}, r.Progress.Training...),

@@ -50,7 +50,7 @@ func TestNothingIsNull(t *testing.T) {
 		nulls []string
 		lists []string
 	}{
-		"run":         {api.RunFrom(protocol.Run{}, nil, protocol.Identity{}), []string{"stage", "reason", "fault", "job_id", "job_status", "settled_usd", "started_at", "ended_at", "result"}, []string{"stages", "training"}},
+		"run":         {api.RunFrom(protocol.Run{}, nil, protocol.Identity{}), []string{"stage", "reason", "fault", "job_id", "job_status", "settled_usd", "image", "started_at", "ended_at", "result"}, []string{"stages", "training"}},
 		"environment": {api.EnvironmentFrom(protocol.Collection{}), []string{"agent_id", "target_challenge_id", "source_url"}, []string{"warnings"}},
 		"message":     {api.MessageFrom(protocol.Message{}), []string{"agent_id"}, []string{"refs"}},
 		"agent":       {api.AgentFrom(protocol.Agent{}), []string{"model", "harness"}, nil},

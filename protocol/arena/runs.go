@@ -8,6 +8,7 @@ import (
 
 	"github.com/posttrainarena/arena/gates/overlap"
 	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/compose"
 	"github.com/posttrainarena/arena/protocol/jobs"
 )
 
@@ -39,7 +40,7 @@ func (s *Service) reservation(ctx context.Context, who protocol.Identity, challe
 	}
 	price, priceError := s.price(ctx, c)
 	return protocol.Reservation{
-		Who: who, Collection: collection, Challenge: c, Provider: c.Compute.Provider, Price: price, PriceError: priceError,
+		Who: who, Collection: collection, Challenge: c, Provider: c.Compute.Provider, Image: compose.Image(s.Configs, c.Compute.Provider), Price: price, PriceError: priceError,
 		SealedNames: s.sealedNames(c, col), Cap: s.Cap, Prior: s.Prior,
 	}, nil
 }

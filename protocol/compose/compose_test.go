@@ -396,3 +396,25 @@ func TestProblemsPointIntoTheFile(t *testing.T) {
 		t.Errorf("the problem is placed at %+v", p)
 	}
 }
+
+func TestPinnedImage(t *testing.T) {
+	sum := strings.Repeat("0a", 32)
+	for image, want := range map[string][2]bool{
+		"huggingface/trl":                                  {},
+		"huggingface/trl:latest":                           {},
+		"huggingface/trl:1.8":                              {},
+		"registry.example.org:5000/pipeline":               {},
+		"10.0.0.1:5000/pipeline":                           {},
+		"registry.example.org:5000/pipeline:main":          {},
+		"huggingface/trl:1.8.0":                            {false, true},
+		"pytorch/pytorch:2.8.0-cuda12.8-devel":             {false, true},
+		"registry.example.org:5000/pipeline:v1.2.3":        {false, true},
+		"huggingface/trl@sha256:" + sum:                    {true, false},
+		"registry.example.org:5000/x:latest@sha256:" + sum: {true, false},
+		"huggingface/trl:1.8.0@sha256:abc":                 {},
+	} {
+		if digest, version := compose.PinnedImage(image); digest != want[0] || version != want[1] {
+			t.Errorf("%s: digest %t, version %t; want %v", image, digest, version, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,4 +110,31 @@ func devices(numbers []int) string {
 		words = append(words, strconv.Itoa(n))
 	}
 	return strings.Join(words, ",")
+}
+
+// Image is the container image that a provider's jobs run in; empty for a provider
+// that runs them without one.
+func Image(cfg configs.Config, provider string) string {
+	switch provider {
+	case ProviderHuggingFace:
+		return cfg.Arena.Providers.HuggingFace.Image
+	case ProviderKubernetes:
+		return cfg.Arena.Providers.Kubernetes.Image
+	}
+	return ""
+}
+
+// exactTag is a tag that names one version: three numbers, whatever else it says.
+var exactTag = regexp.MustCompile(`(^|[^0-9])[0-9]+\.[0-9]+\.[0-9]+`)
+
+// PinnedImage says how firmly an image's name says what is in it: by its content, by
+// an exact version, which whoever owns the name can put other content under, or not
+// at all.
+func PinnedImage(image string) (digest, version bool) {
+	name, sum, found := strings.Cut(image, "@sha256:")
+	if found {
+		return len(sum) == 64 && strings.Trim(sum, "0123456789abcdef") == "", false
+	}
+	_, tag, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ":")
+	return false, exactTag.MatchString(tag)
 }

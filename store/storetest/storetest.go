@@ -128,6 +128,6 @@ func Submit(t testing.TB, s *store.Store, author, name string) protocol.Collecti
 func Reservation(c protocol.Collection, requestID string) protocol.Reservation {
 	return protocol.Reservation{
 		RequestID: requestID, Who: protocol.Identity{Name: c.Author}, Collection: c.ID, Challenge: Challenge(),
-		Provider: "simulated", Price: 10 * protocol.Dollar, Cap: 1000 * protocol.Dollar,
+		Provider: "simulated", Image: "registry.example.org/pipeline:1", Price: 10 * protocol.Dollar, Cap: 1000 * protocol.Dollar,
 	}
 }
