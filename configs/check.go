@@ -42,6 +42,10 @@ func check(c Config) Problems {
 	return append(problems, checkOperations(c.Arena)...)
 }
 
+// originPattern is an origin that a policy for browsers can name: no pattern of many
+// sites, and nothing that could end the policy.
+var originPattern = regexp.MustCompile(`^https://[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?$`)
+
 // checkOperations reports numbers with which an arena cannot be run.
 func checkOperations(a Arena) Problems {
 	var problems Problems
@@ -60,6 +64,11 @@ func checkOperations(a Arena) Problems {
 	} {
 		if n.value < n.least {
 			problems = append(problems, a.Origin.Problem(n.key, "is %d and must be at least %d", n.value, n.least))
+		}
+	}
+	for _, site := range a.Server.FrameAncestors {
+		if !originPattern.MatchString(site) {
+			problems = append(problems, a.Origin.Problem("server.frame_ancestors", "names %q, which is no origin; write https://HOST without a path, such as https://huggingface.co", site))
 		}
 	}
 	if a.Backups.EveryHours > 0 && a.Backups.Directory == "" {

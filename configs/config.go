@@ -34,6 +34,9 @@ type Arena struct {
 type Server struct {
 	Listen  string `toml:"listen"`   // host:port
 	BaseURL string `toml:"base_url"` // without a slash at the end; empty: http:// and Listen
+	// FrameAncestors are the https origins of other sites that may show the arena's
+	// pages in a frame; empty: none.
+	FrameAncestors []string `toml:"frame_ancestors"`
 }
 
 // Limits bounds what one caller may send or ask for.

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -13,7 +14,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		arena, origin, problems := decode("arena.toml", []byte(text), Arena{})
 		again, _, same := decode("arena.toml", []byte(text), Arena{})
-		if len(problems) != len(same) || arena.Server != again.Server || arena.Budget != again.Budget {
+		if len(problems) != len(same) || !reflect.DeepEqual(arena.Server, again.Server) || arena.Budget != again.Budget {
 			t.Errorf("read twice: %v and %v", problems, same)
 		}
 		lines := strings.Count(text, "\n") + 1

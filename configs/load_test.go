@@ -174,7 +174,7 @@ func TestProblems(t *testing.T) {
 			"mistakes in several files",
 			map[string]string{"arena.toml": "[server]\nx = 1\n", "models/other.toml": "basis = 1\n"},
 			[]string{
-				`arena.toml:2:1: server.x: is not a known key; known are base_url, listen`,
+				`arena.toml:2:1: server.x: is not a known key; known are base_url, frame_ancestors, listen`,
 				`models/other.toml:1:9: basis: must be a string, not an integer`,
 			},
 		},
@@ -185,6 +185,18 @@ func TestProblems(t *testing.T) {
 				`challenges/tb2-9b.toml: title: is missing`,
 				`challenges/tb2-9b.toml:…: compute.timeout_seconds: is missing`,
 				`challenges/tb2-9b.toml:…: baseline.pass_rate: is missing`,
+			},
+		},
+		{
+			"sites that no policy can name",
+			arena("[server]\nframe_ancestors = [\"https://huggingface.co\", \"https://a.example.org:8443\", \"http://a.example.org\", \"https://*.example.org\", \"https://a.example.org/\", \"https://a.example.org; script-src *\", \"'self'\", \"*\"]\n"),
+			[]string{
+				`arena.toml:2:1: server.frame_ancestors: names "http://a.example.org", which is no origin; write https://HOST without a path, such as https://huggingface.co`,
+				`arena.toml:2:1: server.frame_ancestors: names "https://*.example.org", which is no origin; write https://HOST without a path, such as https://huggingface.co`,
+				`arena.toml:2:1: server.frame_ancestors: names "https://a.example.org/", which is no origin; write https://HOST without a path, such as https://huggingface.co`,
+				`arena.toml:2:1: server.frame_ancestors: names "https://a.example.org; script-src *", which is no origin; write https://HOST without a path, such as https://huggingface.co`,
+				`arena.toml:2:1: server.frame_ancestors: names "'self'", which is no origin; write https://HOST without a path, such as https://huggingface.co`,
+				`arena.toml:2:1: server.frame_ancestors: names "*", which is no origin; write https://HOST without a path, such as https://huggingface.co`,
 			},
 		},
 		{

@@ -166,13 +166,14 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 	version.Mock, version.MockWorld = n.mock != nil, n.mock
 	n.server, err = server.New(server.Options{
 		Service: n.service, Version: version, BaseURL: n.baseURL(o), Log: o.Log, Now: o.Now,
-		Relay:     n.relay,
-		Webhooks:  n.webhooks(),
-		SignIn:    n.outside.signIn(n.baseURL(o)),
-		Receive:   bundle.Receiver{Dir: filepath.Join(o.Data, "uploads"), Limits: task.DefaultLimits()}.Receive,
-		MaxJSON:   cfg.Arena.Limits.JSONBodyBytes,
-		MaxBundle: cfg.Arena.Limits.BundleBytes,
-		Examine:   n.examine(o),
+		FrameAncestors: cfg.Arena.Server.FrameAncestors,
+		Relay:          n.relay,
+		Webhooks:       n.webhooks(),
+		SignIn:         n.outside.signIn(n.baseURL(o)),
+		Receive:        bundle.Receiver{Dir: filepath.Join(o.Data, "uploads"), Limits: task.DefaultLimits()}.Receive,
+		MaxJSON:        cfg.Arena.Limits.JSONBodyBytes,
+		MaxBundle:      cfg.Arena.Limits.BundleBytes,
+		Examine:        n.examine(o),
 		Rates: server.Rates{
 			Reads: cfg.Arena.Limits.ReadsPerMinute, Writes: cfg.Arena.Limits.WritesPerMinute,
 			Failed: cfg.Arena.Limits.FailedPerMinute, Streams: cfg.Arena.Limits.StreamsPerOwner,

@@ -162,9 +162,15 @@ func (c *call) cookie(name string) string {
 // fromSession identifies a browser that has signed in. A session that is over is
 // nobody. What is sent with a cookie must come from the arena's own pages, unless
 // it only reads.
+//
+// In a frame nobody is signed in. The cookies are SameSite=Lax, so browsers do not send
+// them to a frame in another site; for a frame in a sister site, to which they do, it
+// is decided here. So no page that could be put under somebody's cursor has a form, and
+// there is no reason for SameSite=None or a partitioned cookie.
 func (c *call) fromSession() error {
 	secret := c.cookie(sessionCookie)
-	if secret == "" || c.server.SignIn == nil {
+	reads := c.r.Method == http.MethodGet || c.r.Method == http.MethodHead
+	if secret == "" || c.server.SignIn == nil || reads && c.framed() {
 		return nil
 	}
 	session, err := c.server.Service.SessionByHash(c.ctx(), sha256.Sum256([]byte(secret)))
@@ -174,7 +180,7 @@ func (c *call) fromSession() error {
 	if err != nil {
 		return err
 	}
-	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead && !c.sameOrigin() {
+	if !reads && (!c.sameOrigin() || c.framed()) {
 		return protocol.ErrCrossOrigin
 	}
 	c.who = session.Who
@@ -202,8 +208,7 @@ func (s *Server) login(c *call) error {
 		return protocol.ErrNotFound.Detailf("Nobody signs in to this arena with a browser. Use a token.")
 	}
 	next := localPath(c.query("next"))
-	switch c.r.Header.Get("Sec-Fetch-Dest") {
-	case "iframe", "frame", "embed", "object":
+	if c.framed() {
 		return c.signInAnswer(http.StatusOK, signInPage{Title: "Sign in", Text: "Signing in needs a tab of its own.", Link: "/auth/login?next=" + url.QueryEscape(next), Label: "Sign in in a new tab", NewTab: true})
 	}
 	state, begun := s.logins.begin(next, s.Now())
@@ -249,7 +254,7 @@ func (s *Server) callback(c *call) error {
 // here sends no cookie along, but the answer would take the cookie away: so it is
 // asked where it comes from with and without one.
 func (s *Server) logout(c *call) error {
-	if !c.sameOrigin() {
+	if !c.sameOrigin() || c.framed() {
 		return protocol.ErrCrossOrigin
 	}
 	if err := c.endSession(); err != nil {
@@ -327,9 +332,10 @@ func (c *call) signInAnswer(status int, p signInPage) error {
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	if p.NewTab { // it is there for frames; all it holds is a link
-		h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'")
+	const policy = "default-src 'none'; base-uri 'none'; form-action 'none'"
+	c.policy(policy)
+	if p.NewTab && len(c.server.FrameAncestors) == 0 { // it is there for frames; all it holds is a link
+		h.Set("Content-Security-Policy", policy)
 		h.Del("X-Frame-Options")
 	}
 	h.Set("Cache-Control", "no-store")

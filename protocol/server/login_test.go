@@ -266,6 +266,58 @@ func TestSignInInsideAFrame(t *testing.T) {
 	}
 }
 
+// TestPagesInAFrame: pages may be framed by the sites that the configuration names and
+// by nobody else, and in a frame nobody is signed in and nothing can be changed, even
+// where the browser sends the session along.
+func TestPagesInAFrame(t *testing.T) {
+	t.Parallel()
+	const hub, other = "https://huggingface.co", "https://www.example.org:8443"
+	for _, sites := range [][]string{nil, {hub}, {hub, other}} {
+		d := newDoor(t, publicURL, func(o *options) { o.server.FrameAncestors = sites })
+		ancestors, header := "frame-ancestors 'none'", "DENY"
+		if len(sites) > 0 {
+			ancestors, header = "frame-ancestors "+strings.Join(sites, " "), ""
+		}
+		for range 2 { // the second may be answered from what was kept
+			for _, path := range []string{"/", "/arena", "/arena/runs/none", "/nowhere"} {
+				h := d.browse("GET", path, "Accept", "text/html").Header
+				if !strings.HasSuffix(h.Get("Content-Security-Policy"), "; "+ancestors) || h.Get("X-Frame-Options") != header || strings.Contains(strings.Join(h.Values("Vary"), ","), "Sec-Fetch-Dest") != (len(sites) > 0) {
+					t.Errorf("%q, %s: %v", sites, path, h)
+				}
+			}
+			for _, path := range []string{"/api/challenges", "/AGENTS.md", "/openapi.json"} { // nothing to show
+				if h := d.browse("GET", path).Header; !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") || h.Get("X-Frame-Options") != "DENY" {
+					t.Errorf("%q, %s: %v", sites, path, h)
+				}
+			}
+		}
+		if h := d.browse("GET", "/auth/login", "Sec-Fetch-Dest", "iframe").Header; len(sites) > 0 && (!strings.HasSuffix(h.Get("Content-Security-Policy"), "; "+ancestors) || h.Get("X-Frame-Options") != "") {
+			t.Errorf("%q, signing in: %v", sites, h)
+		}
+
+		d.signIn("/")
+		if a := d.browse("GET", "/", "Accept", "text/html"); !strings.Contains(a.body, "Signed in as") || !strings.Contains(a.body, "<form") {
+			t.Fatalf("in a tab nobody is signed in: %s", a.body)
+		}
+		for _, dest := range []string{"iframe", "frame", "embed", "object"} {
+			if a := d.browse("GET", "/", "Accept", "text/html", "Sec-Fetch-Dest", dest); a.StatusCode != 200 || strings.Contains(a.body, "Signed in as") || strings.Contains(a.body, "<form") || !strings.Contains(a.body, `href="/auth/login?next=/"`) {
+				t.Errorf("in an %s: %s\n%s", dest, a.Status, a.body)
+			}
+			for _, path := range []string{"/board", "/auth/logout", "/api/board/messages"} {
+				a := d.browse("POST", path, "Origin", publicURL, "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", dest)
+				if a.StatusCode != 403 || !strings.Contains(a.body, protocol.ErrCrossOrigin.Code) || a.Header.Get("Set-Cookie") != "" {
+					t.Errorf("POST %s in an %s: %s, sets %q", path, dest, a.Status, a.Header.Get("Set-Cookie"))
+				}
+			}
+		}
+		// Even a page that has no session would take one away with the answer.
+		delete(d.cookies, "arena_session")
+		if a := d.browse("POST", "/auth/logout", "Origin", publicURL, "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "iframe"); a.StatusCode != 403 || a.Header.Get("Set-Cookie") != "" {
+			t.Errorf("signing out in a frame: %s, sets %q", a.Status, a.Header.Get("Set-Cookie"))
+		}
+	}
+}
+
 // TestNextStaysHere: nobody is sent to another site after signing in.
 func TestNextStaysHere(t *testing.T) {
 	t.Parallel()

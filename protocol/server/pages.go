@@ -22,8 +22,29 @@ import (
 )
 
 // contentPolicy lets a page load what this server serves and nothing else: no
-// inline script, no inline style, no frame around it.
-const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// inline script and no inline style. Who may frame it is added to it.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
+
+// policy sets the policy of a page, with the sites that may frame it. The older header
+// cannot name any, so it is there only when there are none.
+func (c *call) policy(policy string) {
+	h, sites := c.w.Header(), "'none'"
+	if all := c.server.FrameAncestors; len(all) > 0 {
+		sites = strings.Join(all, " ")
+		h.Del("X-Frame-Options")
+		h.Add("Vary", "Sec-Fetch-Dest") // by which a page knows that it is in a frame
+	}
+	h.Set("Content-Security-Policy", policy+"; frame-ancestors "+sites)
+}
+
+// framed reports whether a browser asks for something to show inside of a page.
+func (c *call) framed() bool {
+	switch c.r.Header.Get("Sec-Fetch-Dest") {
+	case "iframe", "frame", "embed", "object":
+		return true
+	}
+	return false
+}
 
 // memory is a response that is kept: what a page reads of the interface.
 type memory struct {
@@ -79,7 +100,7 @@ func (c *call) show(status int, name string, view any) error {
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Security-Policy", contentPolicy)
+	c.policy(contentPolicy)
 	return c.bytes(status, api.ContentHTML+"; charset=utf-8", raw)
 }
 
@@ -102,8 +123,8 @@ func (c *call) failPage(p api.Problem) {
 		c.server.Log.Error("a problem could not be shown", "request_id", c.requestID, "error", err)
 		raw = []byte("The arena failed to answer.\n")
 	}
+	c.policy(contentPolicy)
 	h := c.w.Header()
-	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("Content-Type", api.ContentHTML+"; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	c.bound()

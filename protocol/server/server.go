@@ -27,6 +27,8 @@ type Options struct {
 	BaseURL string // how clients reach the arena; stands in guides and documents
 	Log     *slog.Logger
 	Now     func() time.Time
+	// FrameAncestors are the origins of other sites that may show pages in a frame.
+	FrameAncestors []string
 	// Receive reads an uploaded bundle, a tar stream, into a snapshot.
 	Receive func(ctx context.Context, tar io.Reader) (*hub.Snapshot, error)
 	// SignIn is how people sign in with a browser; nil when they cannot.
