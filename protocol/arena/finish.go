@@ -35,6 +35,10 @@ func (s *Service) finish(ctx context.Context, runID string, provider jobs.Provid
 		if err := s.Store.SaveArtifacts(ctx, run.ID, keep.files, keep.open); err != nil {
 			return fmt.Errorf("keep the artifacts of job %s: %w", job.ID, err)
 		}
+		// Before anybody can see the end and ask, all at once.
+		if _, err := s.countTries(ctx, run); err != nil {
+			s.Logger.Warn("the attempts of a run could not be counted; whoever asks first counts them", "run", run.ID, "error", err)
+		}
 	}
 	end := s.ending(run, job, fold, uploaded)
 	run, err = s.Store.Finish(ctx, protocol.Actor{Name: protocol.ActorArena}, run.ID, end)

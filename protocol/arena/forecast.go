@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/artifacts"
 )
@@ -58,7 +60,9 @@ func (s *Service) forecast(ctx context.Context, who protocol.Identity, c protoco
 	return &f, nil
 }
 
-// triesOf counts the attempts of an ended run at the collection's own tasks.
+// triesOf counts the attempts of an ended run at the collection's own tasks. Many
+// look at a run when it ends, and to count takes hundreds of files: it is done once
+// for all of them.
 func (s *Service) triesOf(ctx context.Context, run protocol.Run) (map[string]artifacts.Tries, error) {
 	if !run.State.Ended() || run.JobID == "" {
 		return nil, nil
@@ -66,6 +70,16 @@ func (s *Service) triesOf(ctx context.Context, run protocol.Run) (map[string]art
 	if tries, ok := s.tries.get(run.ID); ok {
 		return tries, nil
 	}
+	tries, err, _ := s.tries.counting.Do(run.ID, func() (any, error) {
+		return s.countTries(context.WithoutCancel(ctx), run)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tries.(map[string]artifacts.Tries), nil
+}
+
+func (s *Service) countTries(ctx context.Context, run protocol.Run) (map[string]artifacts.Tries, error) {
 	files, _, err := s.Artifacts(ctx, run.ID)
 	if err != nil {
 		return nil, err
@@ -92,6 +106,8 @@ const keptTries = 500
 type triesCache struct {
 	mu    sync.Mutex
 	byRun map[string]map[string]artifacts.Tries
+
+	counting singleflight.Group // by run
 }
 
 func (c *triesCache) get(run string) (map[string]artifacts.Tries, bool) {
