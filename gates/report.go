@@ -18,6 +18,7 @@ import (
 type Options struct {
 	RequireOracle bool          // exclude tasks without a working reference solution, as gates-v1 did
 	Defaults      task.Defaults // the collection's license and origin for tasks that leave them out
+	Workers       int           // tasks that are checked at a time; 0 means one for each processor. It changes no report.
 }
 
 // maxRepeats bounds the findings of one code in one task; the last one says how many more there are.
@@ -31,9 +32,9 @@ func Report(pkgs []task.Package, suites []overlap.Suite, opts Options) report.Re
 
 // Against is Report for a caller that keeps the index of the sealed suites.
 func Against(pkgs []task.Package, sealed *overlap.Index, opts Options) report.Report {
-	b := newBatch(pkgs, sealed)
+	b := newBatch(pkgs, sealed, opts.Workers)
 	found := make([][]report.Finding, len(b.subjects))
-	share(len(b.subjects), func(i int) { found[i] = b.check(b.subjects[i]) })
+	share(opts.Workers, len(b.subjects), func(i int) { found[i] = b.check(b.subjects[i]) })
 	r := report.Report{
 		GateSet:       GateSet,
 		Version:       Version,
@@ -70,7 +71,7 @@ type batch struct {
 	twins    []*twin // by position; nil for a task that duplicates no earlier one
 }
 
-func newBatch(pkgs []task.Package, sealed *overlap.Index) *batch {
+func newBatch(pkgs []task.Package, sealed *overlap.Index, workers int) *batch {
 	b := &batch{rules: map[string]report.Rule{}, sealed: sealed, subjects: make([]*subject, len(pkgs))}
 	for _, rule := range Catalogue() {
 		b.rules[rule.Code] = rule
@@ -78,7 +79,7 @@ func newBatch(pkgs []task.Package, sealed *overlap.Index) *batch {
 	for i := range pkgs {
 		b.subjects[i] = &subject{Package: &pkgs[i], rules: b.rules, leaked: map[string]bool{}}
 	}
-	share(len(b.subjects), func(i int) { b.subjects[i].hash = b.subjects[i].ContentHash() })
+	share(workers, len(b.subjects), func(i int) { b.subjects[i].hash = b.subjects[i].ContentHash() })
 	slices.SortStableFunc(b.subjects, func(x, y *subject) int {
 		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.hash, y.hash))
 	})
@@ -97,6 +98,7 @@ func (b *batch) check(s *subject) []report.Finding {
 	var found []report.Finding
 	for _, rule := range rules() {
 		found = append(found, rule(b, s)...)
+		runtime.Gosched() // gates can wait, and whoever asks a server how a run stands should not
 	}
 	return capRepeats(found)
 }
@@ -120,11 +122,14 @@ func capRepeats(found []report.Finding) []report.Finding {
 	return kept
 }
 
-// share runs do for 0 … n−1 on all processors and returns when every call has.
-func share(n int, do func(int)) {
+// share runs do for 0 … n−1 by so many workers, 0 for one on each processor, and returns when every call has.
+func share(most, n int, do func(int)) {
+	if most <= 0 {
+		most = runtime.GOMAXPROCS(0)
+	}
 	next := make(chan int)
 	var workers sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
+	for range min(n, most) {
 		workers.Go(func() {
 			for i := range next {
 				do(i)

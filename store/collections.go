@@ -104,6 +104,16 @@ func (t *tx) insertCollection(ctx context.Context, by protocol.Actor, c protocol
 }
 
 func (t *tx) collection(ctx context.Context, id string) (protocol.Collection, error) {
-	return one(t.QueryRowContext(ctx, "SELECT "+collectionColumns+" FROM collections WHERE id = ?", id), scanCollection,
+	return t.collectionWith(ctx, collectionColumns, id)
+}
+
+// listedCollection has the brief report, whose numbers are the whole one's: to read
+// that takes longer than all else in a launch.
+func (t *tx) listedCollection(ctx context.Context, id string) (protocol.Collection, error) {
+	return t.collectionWith(ctx, listedColumns, id)
+}
+
+func (t *tx) collectionWith(ctx context.Context, columns, id string) (protocol.Collection, error) {
+	return one(t.QueryRowContext(ctx, "SELECT "+columns+" FROM collections WHERE id = ?", id), scanCollection,
 		protocol.ErrNoCollection.Detailf("There is no environment %q. GET /api/environments lists them.", id))
 }

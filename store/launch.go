@@ -66,7 +66,7 @@ func (t *tx) sameLaunch(ctx context.Context, first request, r protocol.Reservati
 
 func (t *tx) launchFacts(ctx context.Context, r protocol.Reservation) (f protocol.LaunchFacts, err error) {
 	f = protocol.LaunchFacts{Challenge: r.Challenge, SealedNames: r.SealedNames, Price: r.Price, PriceError: r.PriceError}
-	if f.Collection, err = t.collection(ctx, r.Collection); err != nil {
+	if f.Collection, err = t.listedCollection(ctx, r.Collection); err != nil {
 		return f, err
 	}
 	if err := t.actsAs(ctx, r.Who, r.AgentID); err != nil {

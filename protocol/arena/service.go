@@ -127,7 +127,9 @@ func New(cfg Config) (*Service, error) {
 	s.redactor = joblog.NewRedactor(sealedNames)
 	s.watchers.running, s.watchers.retries = map[string]bool{}, map[string]time.Time{}
 	s.watchers.streams = map[string]chan struct{}{}
-	s.judging = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
+	// Gates compute for as long as they are let. Each collection gets one processor, and
+	// one is left for everybody else, who would wait behind them.
+	s.judging, s.Gates.Workers = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)), 1
 	s.validations = quota{what: "validations", perHour: cfg.PerHour.Validations}
 	s.messages = quota{what: "messages", perHour: cfg.PerHour.Messages}
 	return s, nil
