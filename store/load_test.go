@@ -73,7 +73,8 @@ func BenchmarkReadyLarge(b *testing.B) {
 // BenchmarkRuns measures the first page of a list of ten thousand runs, and says
 // how large a database with them is.
 func BenchmarkRuns(b *testing.B) {
-	s, err := store.Open(b.Context(), store.Options{Dir: filepath.Join(b.TempDir(), "data"), Now: time.Now, Scratch: true})
+	now := time.Now()
+	s, err := store.Open(b.Context(), store.Options{Dir: filepath.Join(b.TempDir(), "data"), Now: func() time.Time { return now }, Scratch: true})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -81,20 +82,21 @@ func BenchmarkRuns(b *testing.B) {
 	col := storetest.Submit(b, s, "ada", "tools")
 	var lines []protocol.LogLine
 	for i := range 400 {
-		lines = append(lines, protocol.LogLine{At: time.Now(), Text: fmt.Sprintf("[PASS] task-%03d (tools=%d) after %d tokens of reasoning", i, i%17, i*731)})
+		lines = append(lines, protocol.LogLine{At: now, Text: fmt.Sprintf("[PASS] task-%03d (tools=%d) after %d tokens of reasoning", i, i%17, i*731)})
 	}
 	for i := range 10_000 {
+		now = now.Add(time.Hour)
 		r := storetest.Reservation(col, fmt.Sprintf("request-%05d", i))
-		r.Challenge.Compute.RunsPerDay, r.Cap = 100_000, 1_000_000*protocol.Dollar
+		r.Challenge.Compute.RunsPerDay, r.Cap = 100, 1_000_000*protocol.Dollar
 		run, _, err := s.Reserve(b.Context(), ada(), r)
 		if err == nil {
-			_, err = s.JobStarted(b.Context(), arena(), run.ID, protocol.Job{ID: fmt.Sprintf("job-%d", i), Status: "RUNNING", StartedAt: time.Now()})
+			_, err = s.JobStarted(b.Context(), arena(), run.ID, protocol.Job{ID: fmt.Sprintf("job-%d", i), Status: "RUNNING", StartedAt: now})
 		}
 		if err == nil {
 			_, err = s.AppendLog(b.Context(), run.ID, protocol.LogBatch{Lines: lines, Position: 400})
 		}
 		if err == nil {
-			_, err = s.Finish(b.Context(), arena(), run.ID, protocol.Ending{Move: protocol.MoveFailed, Reason: "enough", EndedAt: time.Now(), Billed: protocol.Dollar})
+			_, err = s.Finish(b.Context(), arena(), run.ID, protocol.Ending{Move: protocol.MoveFailed, Reason: "enough", EndedAt: now, Billed: protocol.Dollar})
 		}
 		if err != nil {
 			b.Fatal(err)
