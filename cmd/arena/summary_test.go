@@ -46,7 +46,7 @@ func TestRunsHideNothing(t *testing.T) {
 	elsewhere := map[string]bool{
 		"EnvironmentRevision": true, "Author": true, "LaunchedBy": true, "AgentID": true, "Flavor": true, "TimeoutSeconds": true,
 		"RecipeID": true, "TrainTaskCount": true, "ExcludedTaskCount": true, "EvalTaskCount": true, "CreatedAt": true, "StartedAt": true,
-		"EndedAt": true, "LogLines": true, "Result": true, "Existing": true,
+		"EndedAt": true, "LogLines": true, "Image": true, "Result": true, "Existing": true,
 	}
 	text := strings.Join(runLines(full), "\n")
 	for f := range reflect.TypeFor[api.Run]().Fields() {
