@@ -4,14 +4,12 @@ import (
 	_ "embed" // the script that jobs execute
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/posttrainarena/arena/configs"
-	"github.com/posttrainarena/arena/protocol/jobs/jobdir"
 )
 
 // The names under which a job finds the secrets that the arena made for its run:
@@ -47,7 +45,7 @@ func ClusterJob(cfg configs.Config, run, arenaURL string) Bootstrap {
 	provider := cfg.Arena.Providers.Kubernetes
 	job := Bootstrap{
 		Image:   provider.Image,
-		Command: append(slices.Clone(provider.Command), path.Join(jobdir.Mount, jobdir.Work, jobdir.Config)),
+		Command: append(slices.Clone(provider.Command), "/arena/run/config.toml" /* jobdir: Mount, Work, Config */),
 		Env:     maps.Clone(provider.Environment),
 		Secrets: slices.Collect(maps.Keys(provider.Secrets)),
 	}
