@@ -39,7 +39,7 @@ type Entry struct {
 }
 
 // Tree is a listing of files with the file system that opens them. Entries are sorted by path bytes and pass the
-// checks of [NewTree]; Files opens the listed regular files and nothing else.
+// checks of [NewTree]; Files opens the listed regular files and lists the directories above what is listed, nothing else.
 type Tree struct {
 	Name    string // what the root directory is called; names a package that is the root itself. May be empty
 	Files   fs.FS
