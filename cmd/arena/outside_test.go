@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -229,6 +230,29 @@ func (w *town) stop() {
 	}
 	if err := w.command.Wait(); err != nil {
 		w.t.Fatalf("the arena ends with %v\n%s", err, w.log.String())
+	}
+}
+
+// TestALeakIsSeenWhereverItLives: a solution that a task's image copies is found in a
+// dataset and in a repository as in a directory.
+func TestALeakIsSeenWhereverItLives(t *testing.T) {
+	w := newTown(t, hubtest.NewHuggingFace(t), "")
+	files := sampleFiles(t, "pack")
+	i := slices.IndexFunc(files, func(f hubtest.File) bool { return f.Path == "pack/envs/contact-merge/oracle/solve.sh" })
+	if i < 0 {
+		t.Fatal("the sample has another solution")
+	}
+	files = append(files, hubtest.File{Path: "pack/envs/contact-merge/environment/data/helper.sh", Text: files[i].Text})
+	w.hub.Dataset("ada/leaky").Commit(files, "main")
+	w.git.Repository("ada/leaky").Commit(files, "main")
+	for _, kind := range []string{"dataset", "github"} {
+		_, raw := w.want(200, "oracle-in-image", "POST", "/api/environments/validate", personsToken, map[string]any{
+			"challenge_id": "tb2-9b", "repo_type": kind, "repo_id": "ada/leaky", "revision": "main", "entry_path": "pack",
+		})
+		var v api.Validation
+		if err := json.Unmarshal([]byte(raw), &v); err != nil || v.TaskCount != 8 || v.EligibleTasks != 7 {
+			t.Errorf("%s: %v, %d tasks, %d eligible", kind, err, v.TaskCount, v.EligibleTasks)
+		}
 	}
 }
 
