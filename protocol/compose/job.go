@@ -19,6 +19,10 @@ const (
 	SecretRelayModel = "ARENA_RELAY_KEY"
 )
 
+// podConfig is where a pod has the run's config file. protocol/jobs/jobdir, which puts
+// it there, may not be imported here; a test of the cluster compares both.
+const podConfig = "/arena/run/config.toml"
+
 //go:embed bootstrap.sh
 var bootstrap string
 
@@ -45,7 +49,7 @@ func ClusterJob(cfg configs.Config, run, arenaURL string) Bootstrap {
 	provider := cfg.Arena.Providers.Kubernetes
 	job := Bootstrap{
 		Image:   provider.Image,
-		Command: append(slices.Clone(provider.Command), "/arena/run/config.toml" /* jobdir: Mount, Work, Config */),
+		Command: append(slices.Clone(provider.Command), podConfig),
 		Env:     maps.Clone(provider.Environment),
 		Secrets: slices.Collect(maps.Keys(provider.Secrets)),
 	}
