@@ -77,12 +77,13 @@ func formatCursor(list string, at int64, id string) string {
 const maxCursor = 600
 
 // parseCursor reads a cursor of a list. Anything that formatCursor does not
-// write is ErrCursor.
+// write is ErrCursor, also where base64 and ParseInt would have read it: line
+// breaks, loose last bits, a sign, zeros in front.
 func parseCursor(list, cursor string) (at int64, id string, err error) {
 	if len(cursor) > maxCursor {
 		return 0, "", protocol.ErrCursor
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
 		return 0, "", protocol.ErrCursor
 	}
@@ -90,7 +91,8 @@ func parseCursor(list, cursor string) (at int64, id string, err error) {
 	if len(parts) != 3 || parts[0] != list {
 		return 0, "", protocol.ErrCursor
 	}
-	if at, err = strconv.ParseInt(parts[1], 10, 64); err != nil || strconv.FormatInt(at, 10) != parts[1] {
+	at, err = strconv.ParseInt(parts[1], 10, 64)
+	if err != nil || formatCursor(list, at, parts[2]) != cursor {
 		return 0, "", protocol.ErrCursor
 	}
 	return at, parts[2], nil
