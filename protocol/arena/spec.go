@@ -94,7 +94,7 @@ func (s *Service) mirror(ctx context.Context, to jobs.Mirror, col protocol.Colle
 // mirrorTime bounds how long a collection may take to be copied for a job.
 const mirrorTime = 10 * time.Minute
 
-// files opens a collection wherever it lives, with the paths of its regular files.
+// files opens a collection wherever it lives, with the paths of its files, links left out.
 func (s *Service) files(ctx context.Context, source protocol.Source) (fs.FS, []string, func(), error) {
 	var entries []protocol.TreeFile
 	var files fs.FS
@@ -119,7 +119,7 @@ func (s *Service) files(ctx context.Context, source protocol.Source) (fs.FS, []s
 	}
 	var paths []string
 	for _, e := range entries {
-		if e.Kind == protocol.FileRegular {
+		if e.Kind == protocol.FileRegular || e.Kind == protocol.FileExecutable {
 			paths = append(paths, e.Path)
 		}
 	}
