@@ -44,10 +44,7 @@ func (h *Hub) Forward(w http.ResponseWriter, r *http.Request, run, path string) 
 		refuse(w, http.StatusBadRequest, "bad-path", "The path cannot be handed on.", false, 0)
 		return
 	}
-	h.mu.Lock()
-	stopping := h.stopping
-	h.mu.Unlock()
-	if stopping {
+	if h.stops() {
 		refuse(w, http.StatusServiceUnavailable, "stopping", "The arena is being restarted.", true, 2*time.Second)
 		return
 	}

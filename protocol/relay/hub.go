@@ -244,6 +244,9 @@ func (h *Hub) carry(ctx context.Context, l *line, socket *websocket.Conn) {
 	defer t.close()
 	l.arrive(t, h.Now())
 	h.Log.Info("a job connected to the relay", "run", l.run)
+	if h.stops() { // Close may have looked for tunnels before this one was there
+		t.close()
+	}
 	<-conn.closed
 	if l.leave(t, h.Now()) {
 		h.Log.Info("a job's connection to the relay broke", "run", l.run)
@@ -354,6 +357,12 @@ func (h *Hub) store(ctx context.Context, l *line) {
 		delete(h.lines, l.run)
 		h.mu.Unlock()
 	}
+}
+
+func (h *Hub) stops() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stopping
 }
 
 // Stop refuses what is new; what goes on may finish.

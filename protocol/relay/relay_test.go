@@ -514,6 +514,50 @@ func TestARestartKeepsTheRun(t *testing.T) {
 	p.want(p.request("POST", "/v1/x", modelKey, "{}"), 503, "stopping") // the old one takes nothing any more
 }
 
+// TestCloseCutsAJobThatIsArriving: a job that was let in just before the arena stops,
+// and has its tunnel just after, keeps nobody waiting.
+func TestCloseCutsAJobThatIsArriving(t *testing.T) {
+	var asked atomic.Int32
+	arriving, goOn := make(chan struct{}), make(chan struct{})
+	p := &place{t: t, records: &records{runs: map[string]protocol.RelayAccess{run: access()}, saved: map[string]protocol.RelayCounters{}}}
+	p.hub = relay.New(relay.Options{Records: p.records, Log: slog.New(slog.DiscardHandler), Now: func() time.Time {
+		if asked.Add(1) == 2 { // the first time is asked for the run, the second for its tunnel
+			close(arriving)
+			<-goOn
+		}
+		return time.Now()
+	}})
+	p.arena = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			p.hub.Forward(w, r, run, "/v1/x")
+			return
+		}
+		p.hub.Connect(w, r, run)
+	}))
+	defer p.arena.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	all.Go(func() {
+		_ = relay.Job{Arena: p.arena.URL, Run: run, Secret: jobSecret, To: "http://127.0.0.1:1", Log: slog.New(slog.DiscardHandler), Sleep: forever}.Serve(ctx)
+	})
+	<-arriving
+	closed := make(chan struct{})
+	all.Go(func() { p.hub.Close(); close(closed) })
+	p.until("the arena stops", func() bool {
+		_, body, err := p.ask(p.request("POST", "/v1/x", modelKey, "{}"))
+		return err == nil && strings.Contains(body, "stopping")
+	})
+	close(goOn)
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Error("the arena waits for a job that has no reason to leave")
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
 func TestLeavingStopsTheModel(t *testing.T) {
 	begun, left := make(chan struct{}, 1), make(chan struct{}, 1)
 	p := newPlace(t, relay.Options{}, func(_ http.ResponseWriter, r *http.Request) {
