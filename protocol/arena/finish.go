@@ -45,7 +45,7 @@ func (s *Service) finish(ctx context.Context, runID string, provider jobs.Provid
 	if err != nil {
 		return err
 	}
-	s.logs.wake(run.ID)
+	s.logs.wake()
 	s.events.wake()
 	s.Logger.Info("run ended", "run", run.ID, "state", run.State, "stage", run.Stage, "fault", run.Fault, "usd", run.Settled)
 	return nil

@@ -79,7 +79,7 @@ type Service struct {
 
 	launches singleflight.Group // by run id: at most one conversation with the provider about starting it
 	events   signal             // woken when an event was written
-	logs     signalMap          // by run id: woken when lines or the end of its log were stored
+	logs     signal             // woken when lines or the end of a log were stored
 	watchers watchers
 	boards   boardCache
 	metrics  asOf[protocol.Metrics]

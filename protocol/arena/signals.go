@@ -29,39 +29,10 @@ func (s *signal) wake() {
 	}
 }
 
-// signalMap is one signal per key, kept only while somebody waits.
-type signalMap struct {
-	mu sync.Mutex
-	m  map[string]chan struct{}
-}
-
-func (s *signalMap) wait(key string) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.m == nil {
-		s.m = map[string]chan struct{}{}
-	}
-	ch, ok := s.m[key]
-	if !ok {
-		ch = make(chan struct{})
-		s.m[key] = ch
-	}
-	return ch
-}
-
-func (s *signalMap) wake(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ch, ok := s.m[key]; ok {
-		close(ch)
-		delete(s.m, key)
-	}
-}
-
 // EventsChanged returns a channel that is closed when the next event is
 // written. Take it before reading Events.
 func (s *Service) EventsChanged() <-chan struct{} { return s.events.wait() }
 
-// LogChanged returns a channel that is closed when the run's log grows or ends.
-// Take it before reading Log.
-func (s *Service) LogChanged(run string) <-chan struct{} { return s.logs.wait(run) }
+// LogChanged returns a channel that is closed when a run's log grows or ends; one
+// run is active at a time. Take it before reading Log.
+func (s *Service) LogChanged() <-chan struct{} { return s.logs.wait() }

@@ -321,7 +321,7 @@ func (f *follower) store(ctx context.Context, lines []protocol.LogLine) error {
 	}
 	f.stored += len(lines)
 	f.run, f.fold.stored = run, position
-	s.logs.wake(run.ID)
+	s.logs.wake()
 	if run.State != before.State || run.Stage != before.Stage {
 		s.events.wake()
 	}

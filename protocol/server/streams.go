@@ -159,7 +159,7 @@ func (s *Server) followLog(c *call, run protocol.Run) error {
 	}
 	defer out.close()
 	for err == nil {
-		changed := s.Service.LogChanged(run.ID)
+		changed := s.Service.LogChanged()
 		// The run is read before its lines: if it had ended by then, the lines
 		// read afterwards are the last ones.
 		if run, err = s.Service.Run(out.ctx, run.ID); err != nil {

@@ -21,7 +21,6 @@ func (r *Renderer) functions() map[string]any {
 		"challengeNow": challengeNow,
 		"duration":     func(seconds int64) string { return plainDuration(time.Duration(seconds) * time.Second) },
 		"duration64":   func(seconds int) string { return plainDuration(time.Duration(seconds) * time.Second) },
-		"seconds":      func(s float64) string { return plainDuration(time.Duration(s * float64(time.Second))) },
 		"bytes":        plainBytes,
 		"usd":          func(m protocol.Micros) string { return fmt.Sprintf("$%.2f", float64(m)/1e6) },
 		"cell":         func(s string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s) },
