@@ -77,8 +77,8 @@ func checkOperations(a Arena) Problems {
 	return problems
 }
 
-// checkIssues reports known issues that share an id or whose pattern is not a
-// regular expression.
+// checkIssues reports known issues that share an id or whose pattern is no
+// regular expression or empty.
 func checkIssues(issues []KnownIssue) Problems {
 	var problems Problems
 	first := map[string]int{}
@@ -90,6 +90,8 @@ func checkIssues(issues []KnownIssue) Problems {
 		}
 		if _, err := regexp.Compile(issue.Pattern); err != nil {
 			problems = append(problems, issue.Origin.Problem("pattern", "is not a regular expression: %v", err))
+		} else if issue.Pattern == "" {
+			problems = append(problems, issue.Origin.Problem("pattern", "is empty and would explain every run; write what the reason says"))
 		}
 	}
 	return problems

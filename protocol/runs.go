@@ -479,13 +479,3 @@ func (p Preflight) DailyWait() time.Duration {
 	}
 	return 0
 }
-
-// BlockedBy says in a few words what a run that has not ended waits for, empty
-// once it has ended.
-func (r Run) BlockedBy() string {
-	if r.State.Ended() {
-		return ""
-	}
-	w, _, _ := r.waitsFor(Patience{})
-	return w.BlockedBy
-}

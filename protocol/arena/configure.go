@@ -3,6 +3,7 @@ package arena
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -78,7 +79,7 @@ func Prices(cfg configs.Config) (map[string]protocol.Micros, error) {
 func knownIssues(cfg configs.Config) ([]joblog.KnownIssue, error) {
 	var issues []joblog.KnownIssue
 	for _, k := range cfg.KnownIssues {
-		pattern, err := joblog.ParsePattern(joblog.PatternRegexp, k.Pattern)
+		pattern, err := regexp.Compile(k.Pattern)
 		if err != nil {
 			return nil, fmt.Errorf("known_issues.toml: issue %s: %w", k.ID, err)
 		}

@@ -48,7 +48,7 @@ func TestEveryKnownIssueExplainsItsLog(t *testing.T) {
 		text, err := os.ReadFile(file)
 		if said, ok := providerSays()[issue.ID]; ok {
 			// The job never came to print anything; the provider's words are the reason.
-			i := slices.IndexFunc(known, func(k joblog.KnownIssue) bool { return k.Stage == "" && k.Pattern.Match(said) })
+			i := slices.IndexFunc(known, func(k joblog.KnownIssue) bool { return k.Stage == "" && k.Pattern.MatchString(said) })
 			if i < 0 || known[i].Sentence != issue.Sentence {
 				t.Errorf("%s: %q is not explained by it", issue.ID, said)
 			}
@@ -64,7 +64,7 @@ func TestEveryKnownIssueExplainsItsLog(t *testing.T) {
 			fold.FoldText(time.Time{}, strings.TrimSuffix(line, "\n"))
 		}
 		got, ok := fold.Issue()
-		if !ok || got.Sentence != issue.Sentence || string(got.Class) != issue.Class || fold.Advice() != issue.Advice {
+		if !ok || got.Sentence != issue.Sentence || string(got.Class) != issue.Class || got.Advice != issue.Advice {
 			t.Errorf("%s: the reason %q is explained by %q (%s)", issue.ID, fold.Reason(), got.Sentence, got.Class)
 		}
 		fmt.Fprintf(&explained, "%s: %s in %s\n  %s\n  %s\n  %s\n\n", issue.ID, fold.Fault(), fold.Stage(), fold.Reason(), got.Sentence, got.Advice)

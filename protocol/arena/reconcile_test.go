@@ -65,7 +65,7 @@ func TestReservationOutlivesAnAbsentProvider(t *testing.T) {
 		w.watch()
 		time.Sleep(10 * time.Minute)
 		open := w.run(run.ID)
-		if open.State != protocol.RunQueued || open.Settled != nil || open.UnreachableFrom == nil || open.BlockedBy() != "the provider does not answer" {
+		if open.State != protocol.RunQueued || open.Settled != nil || open.UnreachableFrom == nil || w.Waiting(open).BlockedBy != "the provider does not answer" {
 			t.Errorf("while the provider is away: %+v", open)
 		}
 		// A cancel is taken down, and sent when there is somebody to send it to.

@@ -228,7 +228,7 @@ func (s *Service) explain(run protocol.Run) Cause {
 		}
 	}
 	for _, k := range s.Issues {
-		if (k.Stage == "" || k.Stage == run.Stage) && k.Pattern.Match(run.Reason) {
+		if (k.Stage == "" || k.Stage == run.Stage) && k.Pattern.MatchString(run.Reason) {
 			return Cause{k.Sentence, k.Advice}
 		}
 	}

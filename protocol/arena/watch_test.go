@@ -56,8 +56,8 @@ func TestOutageIsNoFailure(t *testing.T) {
 		for time.Since(cut) < 10*time.Minute {
 			time.Sleep(30 * time.Second)
 			now := w.run(run.ID)
-			if now.State != protocol.RunRunning || now.BlockedBy() != "the provider does not answer" || !now.UnreachableFrom.Equal(*away.UnreachableFrom) {
-				t.Fatalf("%s into the outage the run is %s, blocked by %q since %s", time.Since(cut), now.State, now.BlockedBy(), now.UnreachableFrom)
+			if now.State != protocol.RunRunning || w.Waiting(now).BlockedBy != "the provider does not answer" || !now.UnreachableFrom.Equal(*away.UnreachableFrom) {
+				t.Fatalf("%s into the outage the run is %s, blocked by %q since %s", time.Since(cut), now.State, w.Waiting(now).BlockedBy, now.UnreachableFrom)
 			}
 			again, existing, err := w.launch(ada, "request-001", protocol.Collection{ID: run.Collection})
 			if err != nil || !existing || again.ID != run.ID {
@@ -213,7 +213,7 @@ func TestUnheardCancelIsRepeated(t *testing.T) {
 		time.Sleep(time.Minute)
 		u.deaf.Store(2)
 		asked, err := w.Cancel(t.Context(), ada, by(ada), challenge, run.ID)
-		if err != nil || asked.CancelAsked == nil || asked.BlockedBy() != "the provider stops the job" {
+		if err != nil || asked.CancelAsked == nil || w.Waiting(asked).BlockedBy != "the provider stops the job" {
 			t.Fatalf("cancel: %+v, %v", asked, err)
 		}
 		run = w.ended(run.ID)

@@ -27,9 +27,6 @@ type Check struct {
 	Message string `json:"message,omitempty"`
 }
 
-// AllPassed reports whether at least one check passed and none failed.
-func (c Checks) AllPassed() bool { return c.Passed > 0 && c.Failed == 0 }
-
 // maxChecks is the number of checks that are read of one attempt.
 const maxChecks = 2000
 

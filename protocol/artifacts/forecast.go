@@ -54,9 +54,6 @@ type TaskForecast struct {
 	Useful float64 `json:"useful"` // chance that a group carries a gradient
 }
 
-// Groups is the number of useful groups to expect among n.
-func (f Forecast) Groups(n int) float64 { return f.Useful * float64(n) }
-
 // NewForecast estimates, for every task in tries, the chance that a group of
 // rollouts has both a pass and a failure: 1 − p^G − (1 − p)^G for a task that one
 // attempt passes with chance p (reference/rivals.md M7).

@@ -31,10 +31,10 @@ func TestForecast(t *testing.T) {
 	if p := by["once"].P; p <= 0 || p >= by["untried"].P {
 		t.Errorf("after one failure p = %v, of an untried task %v", p, by["untried"].P)
 	}
-	if f.Tasks[0].Task != "half" || math.Abs(f.Groups(10)-10*f.UsefulTasks/5) > 1e-9 {
-		t.Errorf("order %v, ten groups %v, useful tasks %v", f.Tasks, f.Groups(10), f.UsefulTasks)
+	if f.Tasks[0].Task != "half" || math.Abs(f.Useful-f.UsefulTasks/5) > 1e-9 {
+		t.Errorf("order %v, useful %v, useful tasks %v", f.Tasks, f.Useful, f.UsefulTasks)
 	}
-	if empty := artifacts.NewForecast(nil, 8); empty.Useful != 0 || empty.Groups(4) != 0 {
+	if empty := artifacts.NewForecast(nil, 8); empty.Useful != 0 {
 		t.Errorf("nothing to train on: %+v", empty)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -29,12 +30,8 @@ func start() time.Time { return time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC) }
 // expectation is what the arena knows about the run of testdata/logs.
 func expectation(t testing.TB) joblog.Expect {
 	t.Helper()
-	known := func(stage protocol.Stage, kind joblog.PatternKind, text string, class protocol.FaultClass) joblog.KnownIssue {
-		p, err := joblog.ParsePattern(kind, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return joblog.KnownIssue{Stage: stage, Pattern: p, Class: class, Sentence: "About " + text, Advice: "Advice on " + text}
+	known := func(stage protocol.Stage, text string, class protocol.FaultClass) joblog.KnownIssue {
+		return joblog.KnownIssue{Stage: stage, Pattern: regexp.MustCompile(text), Class: class, Sentence: "About " + text, Advice: "Advice on " + text}
 	}
 	return joblog.Expect{
 		Tasks: map[protocol.Stage][]string{
@@ -42,13 +39,13 @@ func expectation(t testing.TB) joblog.Expect {
 			protocol.StageGate: train(), protocol.StageTraining: train(),
 		},
 		Known: []joblog.KnownIssue{
-			known(protocol.StageSetup, joblog.PatternLiteral, "VLLM_FAILED", protocol.FaultPlatform),
-			known(protocol.StageSnapshot, joblog.PatternRegexp, `snapshot-hf failed with exit code \d+`, protocol.FaultPlatform),
-			known("", joblog.PatternPrefix, "LiteLLM proxy failed", protocol.FaultPlatform),
-			known("", joblog.PatternPrefix, "ACP initialize timed out", protocol.FaultPlatform),
-			known("", joblog.PatternLiteral, "Daytona", protocol.FaultPlatform),
-			known(protocol.StageTraining, joblog.PatternLiteral, "zero within-group reward variance", protocol.FaultCollection),
-			known(protocol.StageTraining, joblog.PatternLiteral, "OpenCode GRPO rollout failed", protocol.FaultCollection),
+			known(protocol.StageSetup, "VLLM_FAILED", protocol.FaultPlatform),
+			known(protocol.StageSnapshot, `snapshot-hf failed with exit code \d+`, protocol.FaultPlatform),
+			known("", "LiteLLM proxy failed", protocol.FaultPlatform),
+			known("", "ACP initialize timed out", protocol.FaultPlatform),
+			known("", "Daytona", protocol.FaultPlatform),
+			known(protocol.StageTraining, "zero within-group reward variance", protocol.FaultCollection),
+			known(protocol.StageTraining, "OpenCode GRPO rollout failed", protocol.FaultCollection),
 		},
 	}
 }
@@ -61,24 +58,16 @@ type reading struct {
 	Sentence string
 	Advice   string
 	Exit     *int
-	Setup    joblog.Setup
 	Progress protocol.Progress
-	Gate     map[string]joblog.Tally
-	Training map[string]joblog.Tally
-	Rollouts []joblog.Rollout
 }
 
 func read(s *joblog.State) reading {
-	r := reading{
-		Stage: s.Stage(), Reason: s.Reason(), Fault: s.Fault(), Advice: s.Advice(), Setup: s.Setup(), Progress: s.Progress(),
-		Gate: s.Outcomes(protocol.StageGate), Training: s.Outcomes(protocol.StageTraining),
-	}
-	r.Rollouts, _ = s.Rollouts()
+	r := reading{Stage: s.Stage(), Reason: s.Reason(), Fault: s.Fault(), Progress: s.Progress()}
 	if code, seen := s.TrainerExit(); seen {
 		r.Exit = &code
 	}
 	if issue, ok := s.Issue(); ok {
-		r.Sentence = issue.Sentence
+		r.Sentence, r.Advice = issue.Sentence, issue.Advice
 	}
 	return r
 }
@@ -326,19 +315,5 @@ func TestLoadRefuses(t *testing.T) {
 	s, err := joblog.Load(expectation(t), nil)
 	if err != nil || s.Stage() != "" {
 		t.Errorf("nothing saved: stage %q, error %v; want the state before the first line", s.Stage(), err)
-	}
-}
-
-func TestParsePattern(t *testing.T) {
-	for _, c := range []struct {
-		kind joblog.PatternKind
-		text string
-	}{{joblog.PatternLiteral, ""}, {"glob", "x"}, {joblog.PatternRegexp, "("}} {
-		if _, err := joblog.ParsePattern(c.kind, c.text); err == nil {
-			t.Errorf("ParsePattern(%q, %q) succeeded", c.kind, c.text)
-		}
-	}
-	if (joblog.Pattern{}).Match("anything") {
-		t.Error("the zero pattern matches")
 	}
 }

@@ -60,18 +60,6 @@ func TestParseVerdict(t *testing.T) {
 	}
 }
 
-// The exported rule and the one of the fold are the same.
-func TestOutcomeAgreesWithTheFold(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		word := rapid.SampledFrom([]string{"PASS", "FAIL", "ERR"}).Draw(r, "word")
-		note := rapid.SampledFrom([]string{timeLimit, timeLimit + " 900s", timeLimit[1:], "", "x", timeLimit[:10]}).Draw(r, "note")
-		v, ok := parseVerdict([]byte("[" + word + "] a (tools=1) (" + note + ")"))
-		if want := Outcome(word, note); !ok || v.outcome != want {
-			r.Fatalf("%s %q: the fold says %s, Outcome %s", word, note, v.outcome, want)
-		}
-	})
-}
-
 func TestReadDict(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {

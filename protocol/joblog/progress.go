@@ -1,10 +1,6 @@
 package joblog
 
-import (
-	"slices"
-
-	"github.com/posttrainarena/arena/protocol"
-)
+import "github.com/posttrainarena/arena/protocol"
 
 // Progress returns the timeline: every stage that began, with its counts, and
 // the training curve. The counts of the training stage are of attempts at
@@ -38,26 +34,4 @@ func (st *stage) progress(id stageID, total int) protocol.StageProgress {
 		Errors:    st.Errors,
 		Timeouts:  st.Timeouts,
 	}
-}
-
-// Outcomes returns the attempts that the log has verdicts of in a stage, by task.
-// Those of sealed stages are for editors only.
-func (s *State) Outcomes(of protocol.Stage) map[string]Tally {
-	id := slices.Index(protocol.Stages(), of)
-	if id < 0 || id >= int(stageCount) {
-		return nil
-	}
-	out := map[string]Tally{}
-	for name, t := range s.stages[id].tasks {
-		if t.Done() > 0 {
-			out[name] = t.Tally
-		}
-	}
-	return out
-}
-
-// Rollouts returns the latest rollouts that the trainer started, at most 256, in
-// the order in which they began, and the number of attempts at rollouts so far.
-func (s *State) Rollouts() (latest []Rollout, attempts int) {
-	return slices.Clone(s.rollouts.latest), s.rollouts.started
 }

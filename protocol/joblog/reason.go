@@ -219,10 +219,3 @@ func (s *State) Fault() protocol.FaultClass {
 	issue, _ := s.Issue()
 	return issue.Class
 }
-
-// Advice returns what to do about the reason, empty when no known issue explains
-// it.
-func (s *State) Advice() string {
-	issue, _ := s.Issue()
-	return issue.Advice
-}

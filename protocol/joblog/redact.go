@@ -109,12 +109,7 @@ func (r *Redactor) grow() int32 {
 	return int32(len(r.ends) - 1)
 }
 
-// Pseudonym returns what a sealed name is replaced by, in any of its spellings.
-func (r *Redactor) Pseudonym(name string) (string, bool) {
-	i, ok := slices.BinarySearch(r.names, strings.Map(foldRune, name))
-	return pseudonym(i), ok
-}
-
+// pseudonym is what the i-th name is replaced by.
 func pseudonym(i int) string { return fmt.Sprintf("sealed-%02d", i+1) }
 
 // Contains reports whether a text names a sealed task.

@@ -18,7 +18,6 @@ type saved struct {
 	Version  int           `json:"v"`
 	Furthest stageID       `json:"furthest"`
 	Active   stageID       `json:"active"`
-	Setup    Setup         `json:"setup"`
 	Stages   []savedStage  `json:"stages"`
 	Steps    savedCurve    `json:"steps"`
 	Rollouts savedRollouts `json:"rollouts"`
@@ -53,8 +52,7 @@ type savedCurve struct {
 }
 
 type savedRollouts struct {
-	Started int       `json:"started,omitempty"`
-	Latest  []Rollout `json:"latest,omitempty"`
+	Started int `json:"started,omitempty"`
 }
 
 type savedReason struct {
@@ -69,9 +67,9 @@ type savedReason struct {
 // the same bytes.
 func (s *State) Save() []byte {
 	out := saved{
-		Version: savedVersion, Furthest: s.furthest, Active: s.active, Setup: s.setup, Unknown: s.unknown,
+		Version: savedVersion, Furthest: s.furthest, Active: s.active, Unknown: s.unknown,
 		Steps:    savedCurve{s.steps.points, s.steps.stride, s.steps.count, s.steps.last},
-		Rollouts: savedRollouts{s.rollouts.started, s.rollouts.latest},
+		Rollouts: savedRollouts{s.rollouts},
 		Why:      savedReason{s.why.modelFailed, s.why.text, s.why.stage, s.why.inTraceback, s.why.group},
 	}
 	if s.exited {
@@ -121,9 +119,9 @@ func Load(expect Expect, data []byte) (*State, error) {
 		in.Why.Stage < 0 || in.Why.Stage >= stageCount || (in.Furthest < 0) != (in.Active < 0) {
 		return nil, fmt.Errorf("load the state of a job log: it was saved in form %d and this arena reads form %d; fold the log again from its first line", in.Version, savedVersion)
 	}
-	s.furthest, s.active, s.setup, s.unknown = in.Furthest, in.Active, in.Setup, in.Unknown
+	s.furthest, s.active, s.unknown = in.Furthest, in.Active, in.Unknown
 	s.steps = curve{in.Steps.Points, max(1, in.Steps.Stride), in.Steps.Count, in.Steps.Last}
-	s.rollouts = rollouts{in.Rollouts.Started, in.Rollouts.Latest}
+	s.rollouts = in.Rollouts.Started
 	s.why = reason{in.Why.ModelFailed, in.Why.Text, in.Why.Stage, in.Why.InTraceback, in.Why.Group}
 	if in.Exit != nil {
 		s.exitCode, s.exited = *in.Exit, true
@@ -143,7 +141,7 @@ func (st *stage) load(id stageID, in savedStage) {
 		if t == nil {
 			continue
 		}
-		t.Tally = Tally{row[0], row[1], row[2], row[3]}
+		t.tally = tally{row[0], row[1], row[2], row[3]}
 		if id == training {
 			t.allowed = row[4]
 		}

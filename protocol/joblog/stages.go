@@ -8,8 +8,8 @@ import (
 	"github.com/posttrainarena/arena/protocol"
 )
 
-// Tally counts attempts at one task, or at all tasks of a stage, by outcome.
-type Tally struct {
+// tally counts attempts at one task, or at all tasks of a stage, by outcome.
+type tally struct {
 	Passed   int
 	Failed   int // ended with a reward that is not 1; not counting timeouts
 	Errors   int // ended without a reward
@@ -17,9 +17,9 @@ type Tally struct {
 }
 
 // Done is the number of attempts.
-func (t Tally) Done() int { return t.Passed + t.Failed + t.Errors + t.Timeouts }
+func (t tally) Done() int { return t.Passed + t.Failed + t.Errors + t.Timeouts }
 
-func (t *Tally) add(o protocol.Outcome) {
+func (t *tally) add(o protocol.Outcome) {
 	switch o {
 	case protocol.OutcomePass:
 		t.Passed++
@@ -34,7 +34,7 @@ func (t *Tally) add(o protocol.Outcome) {
 
 // task is one expected task of a stage.
 type task struct {
-	Tally
+	tally
 	allowed int // verdicts that may count
 }
 
@@ -46,7 +46,7 @@ type stage struct {
 	seen           bool
 	started, ended time.Time // ended is zero while the stage runs
 
-	Tally
+	tally
 	opening       bool // its marker was read and its job line was not
 	rawPassed     int  // PASS verdicts, those with a timeout note included
 	announced     int  // tasks that the job said it has; 0 when it did not
@@ -152,7 +152,7 @@ func (s *State) total(id stageID) int {
 	case gate:
 		return max(st.announced, st.Done())
 	case training:
-		return max(s.rollouts.started, st.Done())
+		return max(s.rollouts, st.Done())
 	default:
 		return 0
 	}

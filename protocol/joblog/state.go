@@ -15,10 +15,9 @@ type State struct {
 	furthest stageID // the stage the run has reached; never moves back
 	active   stageID // the stage whose lines are being read
 	stages   [stageCount]stage
-	setup    Setup
 
 	steps    curve
-	rollouts rollouts
+	rollouts int // attempts at rollouts that the trainer started
 	why      reason
 
 	exitCode int
@@ -102,8 +101,8 @@ func (s *State) fold(at time.Time, b []byte) {
 		known = s.job(b) || s.jobComplete(at, b)
 	case 'T':
 		known = s.exit(at, b) || s.why.traceback(b)
-	case 'V', 'p', 'v', 'b', 'r':
-		known = s.setupLine(at, b)
+	case 'V':
+		known = s.modelFailed(b)
 	}
 	if !known && s.active == training {
 		known = s.step(at, b)
@@ -136,41 +135,11 @@ func (s *State) exit(at time.Time, b []byte) bool {
 	return true
 }
 
-// Setup is how far the job came before its first stage. Times are nil for what
-// has not happened.
-type Setup struct {
-	Pipeline string     // the commit that the job runs; empty until it said so
-	ModelUp  *time.Time // the model server answers
-	BridgeUp *time.Time
-	RelayUp  *time.Time // sandboxes reach the model through the arena
-}
-
-// setupLine reads the lines that a job prints before its first stage.
-func (s *State) setupLine(at time.Time, b []byte) bool {
-	if s.furthest != setup {
-		return false
-	}
-	text := bytes.TrimSpace(b)
-	if ref, ok := bytes.CutPrefix(text, []byte("pipeline ref ")); ok {
-		ref, _, ok = bytes.Cut(ref, []byte(" at "))
-		if ok {
-			s.setup.Pipeline = excerpt(ref, 100)
-		}
-		return ok
-	}
-	switch {
-	case string(text) == "vllm up":
-		s.setup.ModelUp = timeRef(at)
-	case string(text) == "bridge up":
-		s.setup.BridgeUp = timeRef(at)
-	case bytes.HasPrefix(text, []byte("relay reachable via ")):
-		s.setup.RelayUp = timeRef(at)
-	case string(text) == modelFailed:
-		s.why.modelFailed = true
-	default:
-		return false
-	}
-	return true
+// modelFailed reads the line with which a job ends whose model server did not come up.
+func (s *State) modelFailed(b []byte) bool {
+	failed := s.furthest == setup && string(bytes.TrimSpace(b)) == modelFailed
+	s.why.modelFailed = s.why.modelFailed || failed
+	return failed
 }
 
 // timeRef returns a pointer to a copy, or nil for the zero time.
@@ -188,9 +157,6 @@ func (s *State) Stage() protocol.Stage {
 	}
 	return s.furthest.name()
 }
-
-// Setup returns how far the job came before its first stage.
-func (s *State) Setup() Setup { return s.setup }
 
 // TrainerExit returns the exit code that the job printed last, and whether it
 // printed one. A job that was killed prints none.

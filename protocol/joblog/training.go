@@ -12,61 +12,28 @@ import (
 
 // The bounds of what is kept of the training stage.
 const (
-	maxSteps    = 1024 // points of the training curve
-	maxValues   = 96   // numbers of one step
-	maxRollouts = 256  // the latest rollouts
-	sameSteps   = 64   // how far back a repeated record is recognised
+	maxSteps  = 1024 // points of the training curve
+	maxValues = 96   // numbers of one step
+	sameSteps = 64   // how far back a repeated record is recognised
 )
-
-// Rollout is one rollout that the trainer started.
-type Rollout struct {
-	Step     int    `json:"step"`
-	Index    int    `json:"index"` // of the rollout in the step, from 0
-	Task     string `json:"task"`  // empty when the log did not name it
-	Attempts int    `json:"attempts"`
-}
-
-// rollouts is what the rollout markers said.
-type rollouts struct {
-	started int // markers: attempts at rollouts
-	latest  []Rollout
-}
 
 // rollout reads the rest of a marker "grpo_rollout_000000_000003: COMMAND". Each
 // marker is one attempt, and lets one verdict on its task count. Rollouts run at
 // once and a verdict does not say which of them it belongs to, so that is all a
 // log can tell (reference/pipeline.md §2.5).
 func (s *State) rollout(numbers, command []byte) {
-	digits, step := leadingInt(numbers)
+	digits, _ := leadingInt(numbers)
 	rest, ok := bytes.CutPrefix(numbers[digits:], []byte("_"))
-	digits, index := leadingInt(rest)
-	if !ok || digits == 0 {
+	if digits, _ = leadingInt(rest); !ok || digits == 0 {
 		return
 	}
-	s.rollouts.started++
+	s.rollouts++
 	st := &s.stages[training]
-	name := taskOf(command)
-	if t := st.tasks[string(name)]; t != nil {
+	if t := st.tasks[string(taskOf(command))]; t != nil {
 		t.allowed++
 	} else {
-		name = nil
 		st.spare++
 	}
-	s.rollouts.attempt(Rollout{step, index, string(name), 1})
-}
-
-// attempt counts an attempt at a rollout.
-func (r *rollouts) attempt(a Rollout) {
-	for i := len(r.latest) - 1; i >= 0; i-- {
-		if l := &r.latest[i]; l.Step == a.Step && l.Index == a.Index {
-			l.Attempts++
-			return
-		}
-	}
-	if len(r.latest) >= maxRollouts {
-		r.latest = r.latest[:copy(r.latest, r.latest[1:])]
-	}
-	r.latest = append(r.latest, a)
 }
 
 // taskOf finds the task in a rollout's command: the value of its last --include,

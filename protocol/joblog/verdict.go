@@ -2,7 +2,6 @@ package joblog
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/posttrainarena/arena/protocol"
 )
@@ -11,12 +10,11 @@ import (
 // time limit (reference/pipeline.md §2.5).
 const timeLimit = "Agent prompt exceeded wall-clock budget"
 
-// Outcome is the outcome that a verdict line stands for: its word (PASS, FAIL or
-// ERR) and its note. The harness grades an attempt that ran into its time limit
-// and may print PASS for it; pass@1 counts it as a failure, so it is a timeout
-// here. Without a reward (ERR) there is nothing to fail, whatever the note says.
-func Outcome(word, note string) protocol.Outcome { return outcome(word, TimedOut(note)) }
-
+// outcome is the outcome that a verdict line stands for: its word (PASS, FAIL or
+// ERR) and whether its note says that time ran out. The harness grades an attempt
+// that ran into its time limit and may print PASS for it; pass@1 counts it as a
+// failure, so it is a timeout here. Without a reward (ERR) there is nothing to
+// fail, whatever the note says.
 func outcome(word string, late bool) protocol.Outcome {
 	switch {
 	case word == "ERR":
@@ -28,13 +26,6 @@ func outcome(word string, late bool) protocol.Outcome {
 	default:
 		return protocol.OutcomeFail
 	}
-}
-
-// TimedOut reports whether a note or an error text says that the attempt ran
-// into its time limit. Other texts that speak of time, such as an agent that did
-// not start in time, do not.
-func TimedOut(note string) bool {
-	return strings.HasPrefix(note, timeLimit)
 }
 
 // verdict is one parsed verdict line.
@@ -74,8 +65,9 @@ func parseVerdict(line []byte) (v verdict, ok bool) {
 	return v, len(v.name) > 0
 }
 
-// late is TimedOut for a note that may be incomplete: the job's end may have cut
-// off a note about the time limit, and a pass needs proof that it did not.
+// late reports whether a note says that the attempt ran into its time limit. Other
+// texts that speak of time, such as of an agent that did not start in time, do not.
+// The end of a job may have cut the note off, and a pass needs proof that it did not.
 func late(note []byte, closed bool) bool {
 	n := min(len(note), len(timeLimit))
 	return string(note[:n]) == timeLimit[:n] && (n == len(timeLimit) || !closed)
