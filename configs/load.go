@@ -26,9 +26,6 @@ const (
 // fragmentID is what the name of a fragment's file may be, without .toml.
 var fragmentID = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,63}$`)
 
-// Files returns the embedded default files.
-func Files() fs.FS { return defaults }
-
 // Default returns the embedded configuration. Its error is always nil in a
 // build whose tests pass.
 func Default() (Config, error) { return Load(nil) }

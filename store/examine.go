@@ -246,10 +246,3 @@ func (s *Store) Disk() (database, wal, free int64, err error) {
 	free, err = s.freeSpace(s.dir)
 	return database, wal, free, err
 }
-
-// Checkpoint writes the write-ahead log back into the database and empties it,
-// as far as readers let it.
-func (s *Store) Checkpoint(ctx context.Context) error {
-	_, err := s.writer.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	return explain("checkpoint the database", err)
-}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/posttrainarena/arena/protocol/engine"
@@ -75,8 +74,7 @@ func TestContainerFromBuildToRemoval(t *testing.T) {
 		t.Errorf("interfaces: %q, code %d, %v", out.Stdout, code, err)
 	}
 
-	files, err := engine.TarFS(fstest.MapFS{"go": {Data: []byte("!")}, "deep/er/file": {Data: []byte("down here")}, "left/out": {}}, "", 1000,
-		func(name string) bool { return name == "left" })
+	files, err := engine.Tar(engine.File{Name: "go", Data: []byte("!")}, engine.File{Name: "deep/"}, engine.File{Name: "deep/er/"}, engine.File{Name: "deep/er/file", Data: []byte("down here")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,14 +281,5 @@ func TestAbsentEngine(t *testing.T) {
 		if strings.HasPrefix(host, "unix:") && !errors.Is(err, engine.ErrAbsent) {
 			t.Errorf("%s: %v is not ErrAbsent", host, err)
 		}
-	}
-}
-
-func TestTarRefuses(t *testing.T) {
-	if _, err := engine.TarFS(fstest.MapFS{"a": {Data: []byte("12345")}, "b": {Data: []byte("12345")}}, "", 9, nil); err == nil {
-		t.Error("10 bytes fit into 9")
-	}
-	if _, err := engine.TarFS(fstest.MapFS{"a": {Mode: 0o777 | 1<<27}}, "", 9, nil); err == nil { // 1<<27 is fs.ModeSymlink
-		t.Error("a link was packed")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 )
 
 // File is one entry of a tar for Build or CopyTo.
@@ -48,46 +47,4 @@ func Tar(files ...File) (io.Reader, error) {
 		return nil, fmt.Errorf("pack a build context: %w", err)
 	}
 	return &b, nil
-}
-
-// TarFS packs the directories and regular files of fsys below prefix (empty for
-// none), at most limit bytes of content. skip, which may be nil, leaves a path
-// out, and all that is below it. Links and devices are refused.
-func TarFS(fsys fs.FS, prefix string, limit int64, skip func(name string) bool) (io.Reader, error) {
-	var files []File
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || name == "." {
-			return err
-		}
-		if skip != nil && skip(name) {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		f := File{Name: path.Join(prefix, name), Mode: info.Mode()}
-		switch {
-		case d.IsDir():
-			f.Name += "/"
-		case !d.Type().IsRegular():
-			return fmt.Errorf("%s is neither a file nor a directory (%s)", name, d.Type())
-		default:
-			if limit -= info.Size(); limit < 0 {
-				return fmt.Errorf("%s: the files together are larger than allowed", name)
-			}
-			if f.Data, err = fs.ReadFile(fsys, name); err != nil {
-				return err
-			}
-		}
-		files = append(files, f)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("pack a directory: %w", err)
-	}
-	return Tar(files...)
 }
