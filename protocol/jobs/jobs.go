@@ -67,9 +67,10 @@ type Spec struct {
 // there are and how hard they are is derived from names and the seed.
 type Simulation struct {
 	Challenge protocol.Challenge
-	Revision  string              // the collection's commit
-	Source    string              // what the snapshot stage names as its source
-	Train     []string            // eligible training tasks, sorted
+	Revision  string   // the collection's commit
+	Source    string   // what the snapshot stage names as its source
+	Train     []string // eligible training tasks, sorted
+	Prompts   map[string]string
 	Sealed    map[string][]string // suite id → evaluated sealed task names, sorted
 }
 

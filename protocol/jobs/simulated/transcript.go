@@ -2,6 +2,7 @@ package simulated
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -33,7 +34,7 @@ func message(kind, text string) event { return event{Type: kind, Text: &text} }
 // transcript returns what the agent said and did, with a thought before every
 // other tool call.
 func (p *player) transcript(c chance, a attempt, end ending) []byte {
-	events := []event{message("user_message", a.task)}
+	events := []event{message("user_message", cmp.Or(p.sim.Prompts[a.task], a.task))}
 	for k := range a.tools {
 		if k%2 == 0 {
 			events = append(events, message("agent_message", c.pick(thoughts())+"\n</think>"))

@@ -40,10 +40,12 @@ func spec(run string, s size) jobs.Spec {
 	}
 	sim := jobs.Simulation{
 		Challenge: challenge, Revision: strings.Repeat("a", 40), Source: "bundle/north-star",
-		Sealed: map[string][]string{},
+		Prompts: map[string]string{}, Sealed: map[string][]string{},
 	}
 	for i := range s.train {
-		sim.Train = append(sim.Train, fmt.Sprintf("tidy-%03d", i+1))
+		task := fmt.Sprintf("tidy-%03d", i+1)
+		sim.Train = append(sim.Train, task)
+		sim.Prompts[task] = "Tidy the records of day " + fmt.Sprint(i+1) + "."
 	}
 	for i := range max(1, s.suites) {
 		id := fmt.Sprintf("vault-%d", i+1)
