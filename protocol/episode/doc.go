@@ -34,11 +34,11 @@
 // this binary, and a copy of every place that the agent can write to, taken before
 // the agent's first step. A reset kills the agent's processes and puts all these
 // places back, contents, owners, modes and times. To finish an episode, the server
-// kills the agent's processes, looks whether guarded files changed, shows the
-// hidden tests as /tests and runs the verifier as uid 2000, so that whatever the
-// agent left to be run (hooks, plugins, modules) runs with no more rights than the
-// agent had. Then tests and logs vanish again. The first reward of an episode is
-// its only one.
+// kills the agent's processes, those of a repository's hooks too, looks whether
+// guarded files changed, shows the hidden tests as /tests and runs the verifier as
+// uid 2000, so that whatever the agent left to be run (hooks, plugins, modules)
+// runs with no more rights than the agent had. Then tests and logs vanish again.
+// The first reward of an episode is its only one.
 //
 // What a verifier executes of the agent's inside its own process can say what the
 // verifier says. The server keeps the agent from the tests, from the reward's

@@ -504,20 +504,24 @@ func (s *Sandbox) Grade(ctx context.Context) (reward float64, err error) {
 	if err := s.Quiet(); err != nil {
 		return 0, err
 	}
+	if s.instance.DatasetType == OpenSourceCode {
+		// What changed, as the repository's own configuration has it seen: hooks and
+		// all, with the agent's rights. It is a note for the log, nothing is judged
+		// by it, and an agent that breaks its repository only loses the note. A hook
+		// is the agent's last chance to change a file or to leave a process.
+		status, err := s.git(ctx, "status", "--porcelain")
+		s.log.Info("changes", "paths", strings.Count(status, "\n"), "err", err)
+		if err := s.Quiet(); err != nil {
+			return 0, err
+		}
+	}
 	tampered, err := s.pristine.changed(s.instance.guards)
 	if err != nil {
 		return 0, fmt.Errorf("look at guarded files: %w", err)
 	}
-	if s.instance.DatasetType == OpenSourceCode {
-		// What changed, as the repository's own configuration has it seen: hooks and
-		// all, with the agent's rights. It is a note for the log, nothing is judged
-		// by it, and an agent that breaks its repository only loses the note.
-		status, err := s.git(ctx, "status", "--porcelain")
-		s.log.Info("changes", "paths", strings.Count(status, "\n"), "err", err)
-	}
 	if len(tampered) > 0 {
 		s.log.Info("guarded files were changed", "first", tampered[0], "count", len(tampered))
-		return 0, errors.Join(s.Quiet(), ctx.Err())
+		return 0, ctx.Err()
 	}
 	if err := s.showTests(); err != nil {
 		return 0, fmt.Errorf("show the tests: %w", err)
