@@ -14,13 +14,14 @@ const maxToken = 4096
 
 // Identify returns who a bearer token belongs to: ErrBadToken for one that is
 // unknown or revoked, ErrUnavailable when the hub that could vouch for it cannot
-// be asked.
-func (s *Service) Identify(ctx context.Context, token string) (protocol.Identity, error) {
+// be asked. Before the hub is asked about a token, asking may refuse that with an
+// error of its own; nil never does.
+func (s *Service) Identify(ctx context.Context, token string, asking func() error) (protocol.Identity, error) {
 	if token == "" || len(token) > maxToken {
 		return protocol.Identity{}, protocol.ErrBadToken
 	}
 	if !strings.HasPrefix(token, protocol.TokenPrefix) && s.People != nil {
-		return s.vouched.identify(ctx, s.People, token, s.PeopleCache, s.now)
+		return s.vouched.identify(ctx, s.People, token, s.PeopleCache, s.now, asking)
 	}
 	if !strings.HasPrefix(token, protocol.TokenPrefix) {
 		return protocol.Identity{}, protocol.ErrBadToken.Detailf("This arena takes its own tokens only, which start with %s. Ask an organizer for one.", protocol.TokenPrefix)

@@ -22,18 +22,18 @@ func TestIdentifyKnowsItsOwnTokens(t *testing.T) {
 	issue("tok-ada", "ada", adas, false)
 	issue("tok-olga", "olga", olgas, true)
 	for secret, want := range map[string]protocol.Identity{adas: {Name: "ada"}, olgas: {Name: "olga", Editor: true}} {
-		if who := must(w.Identify(t.Context(), secret))(t); who.Name != want.Name || who.Editor != want.Editor || !who.SignedIn() {
+		if who := must(w.Identify(t.Context(), secret, nil))(t); who.Name != want.Name || who.Editor != want.Editor || !who.SignedIn() {
 			t.Errorf("%s signs in as %+v", want.Name, who)
 		}
 	}
 	for _, secret := range []string{"", adas + "A", adas[:len(adas)-1], strings.ToLower(adas), "hf_" + strings.Repeat("A", 34), "arena_" + strings.Repeat("A", 5000)} {
-		_, err := w.Identify(t.Context(), secret)
+		_, err := w.Identify(t.Context(), secret, nil)
 		wantError(t, err, protocol.ErrBadToken)
 	}
 	must(w.store.RevokeToken(t.Context(), protocol.Actor{Name: protocol.ActorArena}, "ada"))(t)
-	_, err := w.Identify(t.Context(), adas)
+	_, err := w.Identify(t.Context(), adas, nil)
 	wantError(t, err, protocol.ErrBadToken)
-	must(w.Identify(t.Context(), olgas))(t)
+	must(w.Identify(t.Context(), olgas, nil))(t)
 }
 
 // TestAgentsBelongToTheirOwner registers agents: again is harmless, otherwise is

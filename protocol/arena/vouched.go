@@ -37,8 +37,9 @@ type vouching struct {
 	until time.Time
 }
 
-// identify returns who a token belongs to, asking the hub when it is not known.
-func (v *vouched) identify(ctx context.Context, people hub.People, token string, life time.Duration, now func() time.Time) (protocol.Identity, error) {
+// identify returns who a token belongs to, asking the hub when it is not known and
+// asking lets it.
+func (v *vouched) identify(ctx context.Context, people hub.People, token string, life time.Duration, now func() time.Time, asking func() error) (protocol.Identity, error) {
 	hash := sha256.Sum256([]byte(token))
 	v.mu.Lock()
 	k, ok := v.kept[hash]
@@ -48,6 +49,11 @@ func (v *vouched) identify(ctx context.Context, people hub.People, token string,
 	}
 	// Whoever asks first may leave; the others still want to know.
 	asked := v.flights.DoChan(string(hash[:]), func() (any, error) {
+		if asking != nil {
+			if err := asking(); err != nil {
+				return nil, err
+			}
+		}
 		who, err := people.Whoami(context.WithoutCancel(ctx), token)
 		switch {
 		case err == nil:

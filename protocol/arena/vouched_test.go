@@ -48,7 +48,7 @@ func TestTokensOfTheHub(t *testing.T) {
 	w.People, w.PeopleCache = p, 5*time.Minute
 	look := func(token string, want error, asked int) {
 		t.Helper()
-		who, err := w.Identify(t.Context(), token)
+		who, err := w.Identify(t.Context(), token, nil)
 		if !errors.Is(err, want) || (err == nil) != (who.Name == "ada") || p.asked != asked {
 			t.Errorf("%s: %+v, %v after %d questions; want %v after %d", token, who, err, p.asked, want, asked)
 		}
@@ -85,7 +85,7 @@ func TestOneQuestionForManyRequests(t *testing.T) {
 				if i%10 == 0 {
 					ctx = leaving
 				}
-				who, err := s.Identify(ctx, "hf_ada")
+				who, err := s.Identify(ctx, "hf_ada", nil)
 				if i%10 == 0 && !errors.Is(err, context.Canceled) || i%10 != 0 && (err != nil || who.Name != "ada") {
 					t.Errorf("%d: %+v, %v", i, who, err)
 				}
@@ -109,14 +109,14 @@ func TestAFloodOfTokensIsBounded(t *testing.T) {
 	s := &arena.Service{Config: arena.Config{People: p, PeopleCache: time.Minute, Now: func() time.Time { return now }}}
 	for i := range 25_000 {
 		if i == 9_000 {
-			_, _ = s.Identify(t.Context(), "hf_ada")
+			_, _ = s.Identify(t.Context(), "hf_ada", nil)
 		}
-		if _, err := s.Identify(t.Context(), fmt.Sprintf("hf_%d", i)); !errors.Is(err, protocol.ErrBadToken) {
+		if _, err := s.Identify(t.Context(), fmt.Sprintf("hf_%d", i), nil); !errors.Is(err, protocol.ErrBadToken) {
 			t.Fatal(err)
 		}
 	}
 	before := p.asked
-	if who, err := s.Identify(t.Context(), "hf_ada"); err != nil || who.Name != "ada" || p.asked != before {
+	if who, err := s.Identify(t.Context(), "hf_ada", nil); err != nil || who.Name != "ada" || p.asked != before {
 		t.Errorf("%+v, %v, asked again: %v", who, err, p.asked != before)
 	}
 }

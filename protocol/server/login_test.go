@@ -1,10 +1,13 @@
 package server_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -406,6 +409,89 @@ func TestTokensOfTheHub(t *testing.T) {
 		if strings.Contains(d.log.String(), token) {
 			t.Errorf("the log holds the token of %s", who)
 		}
+	}
+}
+
+// TestAFloodOfTokensStopsHere: tokens that come all at once, and those that come while
+// the hub refuses to say, are as many questions to it as an address may ask and no
+// more. Whoever the hub has vouched for goes on working meanwhile.
+func TestAFloodOfTokensStopsHere(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, publicURL, func(o *options) { o.server.Rates.Failed = 100 })
+	const known = "hf_knownCANARYknownCANARYknownCANARYknown"
+	d.hub.Issue(known, hubtest.Token{Account: hubtest.Account{Name: "ada"}})
+	ask := func(token string) int {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", d.URL+"/api/whoami", nil)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		resp, err := d.Client().Do(r)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	if code := ask(known); code != 200 {
+		t.Fatal(code)
+	}
+	// The hub answers none before all that will come are there.
+	answer := make(chan struct{})
+	d.hub.Fail("GET /api/whoami-v2", 0, func(s *hubtest.Server, w http.ResponseWriter, r *http.Request, next http.Handler) {
+		select {
+		case <-answer:
+			next.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	})
+	var all sync.WaitGroup
+	var refused atomic.Int64
+	for i := range 30 {
+		all.Go(func() {
+			if ask(fmt.Sprintf("hf_junk%d", i)) == http.StatusTooManyRequests {
+				if refused.Add(1) == 21 {
+					close(answer)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := d.hub.Calls("GET /api/whoami-v2"); n != 10 || refused.Load() != 21 {
+		t.Errorf("the hub was asked %d times, %d tokens were refused without; the first cost one of ten", n, refused.Load())
+	}
+	d.hub.Heal()
+	d.now = d.now.Add(time.Minute)
+	d.hub.Fail("GET /api/whoami-v2", 0, hubtest.Status(429, "Retry-After", "55"))
+	codes := map[int]int{}
+	for i := range 30 {
+		codes[ask(fmt.Sprintf("hf_more%d", i))]++
+	}
+	if n := d.hub.Calls("GET /api/whoami-v2"); n != 20 || codes[503] != 10 || codes[429] != 20 {
+		t.Errorf("while it refuses to say, the hub was asked up to %d times: %v", n, codes)
+	}
+	if code := ask(known); code != 200 {
+		t.Errorf("who is known is kept out by strangers: %d", code)
+	}
+}
+
+// TestOneAuthorization: of two tokens none is taken, whichever a proxy may have judged.
+func TestOneAuthorization(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/api/whoami", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header["Authorization"] = []string{"Bearer " + s.tokens[author], "Bearer " + s.tokens[editor]}
+	resp, err := s.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _ = resp.Body.Close(); resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("one of two tokens signs in: %s", resp.Status)
 	}
 }
 

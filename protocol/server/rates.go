@@ -19,7 +19,7 @@ import (
 type Rates struct {
 	Reads   int // requests a minute
 	Writes  int
-	Failed  int // requests a minute from one address with a token that is not known
+	Failed  int // requests a minute from one address with a token that is not known, or not yet
 	Streams int // open at the same time
 }
 
@@ -61,18 +61,6 @@ func (l *limiter) take(owner string) error {
 		return nil
 	}
 	return l.refuse(owner, b, now)
-}
-
-// room is take without taking.
-func (l *limiter) room(owner string) error {
-	if l.perMinute <= 0 {
-		return nil
-	}
-	now := l.now()
-	if b := l.of(owner, now); b.TokensAt(now) < 1 {
-		return l.refuse(owner, b, now)
-	}
-	return nil
 }
 
 func (l *limiter) refuse(owner string, b *rate.Limiter, now time.Time) error {

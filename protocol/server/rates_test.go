@@ -57,7 +57,7 @@ func TestBuckets(t *testing.T) {
 }
 
 // TestGuessingTokens: an address that tries tokens waits, while who has one goes
-// on working from another.
+// on working, from another and, for it may be that of a proxy, from this one.
 func TestGuessingTokens(t *testing.T) {
 	t.Parallel()
 	clock := storetest.NewClock()
@@ -67,6 +67,7 @@ func TestGuessingTokens(t *testing.T) {
 	}
 	s.wantProblem(429, "rate-limited", "GET", "/api/whoami", stranger, nil)
 	s.want(200, "GET", "/api/challenges", nobody, nil)
+	s.want(200, "GET", "/api/whoami", author, nil)
 	clock.Advance(2 * time.Second)
 	s.wantProblem(401, "bad-token", "GET", "/api/whoami", stranger, nil)
 }

@@ -58,7 +58,7 @@ type Server struct {
 	logins  logins
 	reads   *limiter // buckets of requests
 	writes  *limiter
-	failed  *limiter // of tokens that are not known
+	failed  *limiter // of tokens that are not known, or not yet
 	seats   seats    // of event streams
 	answers answers  // to those who are not signed in
 	handler http.Handler
