@@ -102,6 +102,52 @@ func TestValidateFailures(t *testing.T) {
 	}
 }
 
+// TestListingsAreRefusedBeforeFiles: what no collection may be is refused, in the words
+// for it, before one file of it was asked for.
+func TestListingsAreRefusedBeforeFiles(t *testing.T) {
+	o, hub, git := newSourceOutpost(t, patience)
+	list := func(path func(i int) string, n, size int) (ofHub, ofGit string) {
+		var rows []string
+		for i := range n {
+			rows = append(rows, fmt.Sprintf(`{"type":"file","path":%q,"mode":"100644","size":%d,"oid":"%040x","sha":"%040[3]x"}`, path(i), size, i))
+		}
+		all := strings.Join(rows, ",")
+		return "[" + all + "]", `{"truncated":false,"tree":[` + all + "]}"
+	}
+	always := func(path string) func(int) string { return func(int) string { return path } }
+	for about, c := range map[string]struct {
+		path    func(i int) string
+		n, size int
+		say     string
+	}{
+		"more than 512 MiB": {func(i int) string { return fmt.Sprintf("pack/f%d", i) }, 513, 1 << 20, "all files together may have 512 MiB"},
+		"twins":             {func(i int) string { return []string{"pack/Read", "pack/read"}[i] }, 2, 1, `"pack/Read" and "pack/read"`},
+		"twice":             {always("pack/a"), 2, 1, "pack/a"},
+		"escapes":           {always("pack/../../a"), 1, 1, "pack/../../a"},
+		"too deep":          {always("pack/" + strings.Repeat("a/", 20) + "b"), 1, 1, "22 components, at most 20"},
+		"a line break":      {always("pack/a\nb"), 1, 1, "control"},
+	} {
+		ofHub, ofGit := list(c.path, c.n, c.size)
+		hub.Heal()
+		git.Heal()
+		hub.Fail("GET /api/datasets/ada/tasks/tree/", 0, hubtest.Text("application/json", ofHub))
+		git.Fail("GET /repos/ada/tasks/git/trees/", 0, hubtest.Text("application/json", ofGit))
+		hub.Forget()
+		for _, kind := range []string{"dataset", "github"} {
+			code, _, raw := o.ask("POST", "/api/environments/validate", map[string]string{
+				"challenge_id": "tb2-9b", "repo_type": kind, "repo_id": "ada/tasks", "revision": "main", "entry_path": "pack",
+			})
+			var p api.Problem
+			if err := json.Unmarshal(raw, &p); err != nil || code != 422 || p.Code != "invalid-source" || !strings.Contains(p.Detail, c.say) {
+				t.Errorf("%s, %s: %d %s", about, kind, code, raw)
+			}
+		}
+		if n := hub.Calls("GET /api/resolve-cache/") + hub.Calls("GET /datasets/") + git.Archives.Calls("") + git.Raw.Calls(""); n != 0 {
+			t.Errorf("%s: %d files were asked for", about, n)
+		}
+	}
+}
+
 // tenTimesTheFiles lists ten times as many files as a collection may have, in the
 // words of GitHub or of the hub.
 func tenTimesTheFiles(github bool) string {

@@ -123,11 +123,8 @@ func (s *Service) recordOverlap(ctx context.Context, by protocol.Actor, source p
 
 // judge reads the packages of a snapshot and runs the gates on them.
 func (s *Service) judge(snapshot *hub.Snapshot, entryPath string) (Validation, error) {
-	tree, err := task.NewTree(snapshot.Files, taskEntries(snapshot.Entries), s.Limits)
+	tree, err := Listing(snapshot.Files, snapshot.Entries, s.Limits)
 	if err != nil {
-		if te, ok := errors.AsType[*task.TreeError](err); ok {
-			return Validation{}, protocol.ErrInvalidSource.Detailf("The collection's files are refused: %s.", te)
-		}
 		return Validation{}, err
 	}
 	col, problems := task.ReadCollection(tree, entryPath, s.Limits)
@@ -162,6 +159,16 @@ func problemField(p task.Problem) string {
 		field += "#" + p.Field
 	}
 	return field
+}
+
+// Listing makes a tree of what a source lists, or says why no collection may be listed
+// so. Sources ask with nil for the files, before they fetch any.
+func Listing(files fs.FS, entries []protocol.TreeFile, limits task.Limits) (task.Tree, error) {
+	tree, err := task.NewTree(files, taskEntries(entries), limits)
+	if te, ok := errors.AsType[*task.TreeError](err); ok {
+		return tree, protocol.ErrInvalidSource.Detailf("The collection's files are refused: %s.", te)
+	}
+	return tree, err
 }
 
 func taskEntries(files []protocol.TreeFile) []task.Entry {

@@ -42,6 +42,8 @@ type Options struct {
 	Patience time.Duration // for opening one snapshot; 0: two minutes
 	Files    int           // that a listing may have
 	Ahead    int64         // size of the files that are fetched before anybody opens them, in bytes
+	// Check refuses a listing before anything of it is fetched; nil takes every one.
+	Check func([]protocol.TreeFile) error
 	// Token is the arena's own and may be empty. One that sees private
 	// repositories must not be used: the arena could not tell them apart (G9).
 	Token string
@@ -240,7 +242,10 @@ func (r *reading) list(ctx context.Context) error {
 			r.keys[f.Path] = blobcache.Key{Git: f.Blob, Size: f.Size}
 		}
 	}
-	return nil
+	if r.Check == nil {
+		return nil
+	}
+	return r.Check(r.entries)
 }
 
 // ahead fetches what gates read: all of it from one tarball, and singly what that

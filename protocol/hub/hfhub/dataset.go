@@ -34,6 +34,8 @@ type DatasetLimits struct {
 	Files    int           // that a listing may have
 	Ahead    int64         // size of the files that are fetched before anybody opens them, in bytes
 	Patience time.Duration // for opening one snapshot; 0: two minutes
+	// Check refuses a listing before anything of it is fetched; nil takes every one.
+	Check func([]protocol.TreeFile) error
 }
 
 // NewDatasets makes the source. The token is the arena's own; it raises the hub's
@@ -69,6 +71,11 @@ func (d *Datasets) Open(ctx context.Context, s protocol.Source) (*hub.Snapshot, 
 	}
 	if err := r.list(ctx); err != nil {
 		return nil, r.explain(err)
+	}
+	if d.limits.Check != nil {
+		if err := d.limits.Check(r.entries); err != nil {
+			return nil, err
+		}
 	}
 	ahead := map[string]blobcache.Key{}
 	for path, k := range r.keys {
@@ -109,7 +116,10 @@ func (r *reading) repo(prefix []string, rest ...string) string {
 	return r.options.at(append(segments, rest...)...)
 }
 
-var commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var (
+	commitID  = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	contentID = regexp.MustCompile(`^[0-9a-f]{64}$`) // SHA-256, by which LFS names content
+)
 
 // shortID is what git takes for the beginning of a commit (D2).
 var shortID = regexp.MustCompile(`^[0-9a-f]{7,39}$`)
@@ -226,6 +236,11 @@ func (r *reading) list(ctx context.Context) error {
 // add takes one row of the listing.
 func (r *reading) add(e treeEntry) error {
 	f := protocol.TreeFile{Path: e.Path, Size: e.Size, Blob: e.OID, Kind: protocol.FileRegular}
+	k := blobcache.Key{Git: e.OID, Size: e.Size}
+	if e.LFS != nil { // also of files in Xet: git holds a pointer to content of this size
+		f.Size = e.LFS.Size
+		k = blobcache.Key{SHA256: strings.TrimPrefix(e.LFS.OID, "sha256:"), Size: e.LFS.Size}
+	}
 	switch e.Type {
 	case "directory":
 		return nil
@@ -235,19 +250,15 @@ func (r *reading) add(e treeEntry) error {
 	default:
 		return r.broken(fmt.Sprintf("its listing has an entry of the unknown kind %.40q", e.Type))
 	}
-	if e.Path == "" || !commitID.MatchString(e.OID) || e.Size < 0 || strings.ContainsRune(e.Path, '\uFFFD') {
+	if e.Path == "" || !commitID.MatchString(e.OID) || e.LFS != nil && !contentID.MatchString(k.SHA256) || f.Size < 0 || strings.ContainsRune(e.Path, '\uFFFD') {
 		return r.broken(fmt.Sprintf("its listing has an entry that cannot be read (%.80s)", r.name(e.Path)))
 	}
 	if len(r.entries) >= r.limits.Files {
 		return r.refuse(fmt.Sprintf("it has more than %d files", r.limits.Files))
 	}
 	r.entries = append(r.entries, f)
-	if e.Type != "file" {
-		return nil
-	}
-	r.keys[e.Path] = blobcache.Key{Git: e.OID, Size: e.Size}
-	if e.LFS != nil { // also of files in Xet: git holds a pointer, and the hub's size is the content's
-		r.keys[e.Path] = blobcache.Key{SHA256: strings.TrimPrefix(e.LFS.OID, "sha256:"), Size: e.LFS.Size}
+	if e.Type == "file" {
+		r.keys[e.Path] = k
 	}
 	return nil
 }

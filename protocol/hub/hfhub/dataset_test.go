@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -206,6 +207,10 @@ func failures() []failure {
 		{name: "numbers as strings", setup: fail(tree, 0, hubtest.Changed(func(b string) string { return strings.ReplaceAll(b, `"size":`, `"size":"x","y":`) })), want: away, say: "cannot be read"},
 		{name: "members nobody knows", setup: fail(tree, 0, hubtest.Changed(func(b string) string { return strings.ReplaceAll(b, `"size":`, `"new":{"a":[1]},"size":`) }))},
 		{name: "an unknown kind of entry", setup: fail(tree, 0, hubtest.Changed(func(b string) string { return strings.Replace(b, `"file"`, `"portal"`, 1) })), want: protocol.ErrSourceRefused, say: "portal"},
+		{name: "content that cannot be named", setup: fail(tree, 0, hubtest.Changed(func(b string) string { return strings.Replace(b, `"lfs":{"oid":"`, `"lfs":{"oid":"z`, 1) })), want: protocol.ErrSourceRefused, say: "cannot be read"},
+		{name: "content of a size below zero", setup: fail(tree, 0, hubtest.Changed(func(b string) string {
+			return regexp.MustCompile(`("pointerSize":\d+,"size":)`).ReplaceAllString(b, "$1-")
+		})), want: protocol.ErrSourceRefused, say: "cannot be read"},
 		{name: "a size below zero", setup: fail(tree, 0, hubtest.Changed(func(b string) string { return strings.ReplaceAll(b, `"size":`, `"size":-`) })), want: protocol.ErrSourceRefused, say: "cannot be read"},
 		{name: "deep nesting", setup: fail(tree, 0, hubtest.Text("application/json", strings.Repeat("[", 100_000))), want: away, say: "cannot be read"},
 		{name: "a listing that stalls", setup: fail(tree, 0, hubtest.Stall(20)), timeout: 50 * time.Millisecond, want: away, say: "took longer than 50ms"},
@@ -278,6 +283,22 @@ func strangersCertificate(t *testing.T, o *hfhub.Options) {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	o.URL = server.URL
+}
+
+// TestSizeOfContent: a row of a listing need not say how large its file is, and what it
+// says of content elsewhere counts (D5).
+func TestSizeOfContent(t *testing.T) {
+	fake := hubtest.NewHuggingFace(t)
+	fake.Dataset("ada/tasks").Commit([]hubtest.File{{Path: "large.bin", Text: "large", LFS: true}}, "main")
+	fake.Fail("GET /api/datasets/ada/tasks/tree/", 0, hubtest.Changed(func(b string) string { return regexp.MustCompile(`,"size":5,"type"`).ReplaceAllString(b, `,"type"`) }))
+	s, err := hfhub.NewDatasets(options(t, fake), limits(), newCache(t, t.TempDir()), "").Open(t.Context(), source("main", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Release()
+	if s.Entries[0].Size != 5 {
+		t.Errorf("%+v", s.Entries)
+	}
 }
 
 func TestFailures(t *testing.T) {
