@@ -106,6 +106,22 @@ func TestTwoCalls(t *testing.T) {
 	}
 }
 
+// TestRenamed: under its old name a repository is still read whole, its tarball and what
+// that leaves out too.
+func TestRenamed(t *testing.T) {
+	fake := hubtest.NewGitHub(t)
+	commit := fake.Repository("ada/tasks").Commit(append(sample(), hubtest.File{Path: "left-out.txt", Text: "left out\n", ExportIgnore: true}), "main")
+	fake.Rename("ada/tasks", "ada/newer")
+	s, err := github.New(options(t, fake), newCache(t, t.TempDir())).Open(t.Context(), source("main", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Release()
+	if b, err := fs.ReadFile(s.Files, "left-out.txt"); err != nil || string(b) != "left out\n" || s.Commit != commit {
+		t.Errorf("%q, %v at %s", b, err, s.Commit)
+	}
+}
+
 // TestLargeCollection: 2,000 files come with the same three requests.
 func TestLargeCollection(t *testing.T) {
 	fake := hubtest.NewGitHub(t)

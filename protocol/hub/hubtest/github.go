@@ -151,9 +151,9 @@ func (g *GitHub) repository(w http.ResponseWriter, r *http.Request) *Repository 
 	repo, moved := g.repositories[name], g.renamed[name]
 	g.mu.Unlock()
 	if moved != "" {
-		target := strings.Replace(r.URL.RequestURI(), "/repos/"+name, "/repositories/"+moved, 1)
-		w.Header().Set("Location", g.URL+target)
-		writeJSON(w, http.StatusMovedPermanently, map[string]string{"message": "Moved Permanently", "url": g.URL + target})
+		target := "http://" + r.Host + strings.NewReplacer("/repos/"+name+"/", "/repositories/"+moved+"/", "/"+name+"/", "/"+moved+"/").Replace(r.URL.RequestURI())
+		w.Header().Set("Location", target)
+		writeJSON(w, http.StatusMovedPermanently, map[string]string{"message": "Moved Permanently", "url": target})
 		return nil
 	}
 	if repo == nil || repo.Private {
@@ -335,9 +335,14 @@ func (g *GitHub) rawFile(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "429: Too Many Requests", http.StatusTooManyRequests)
 		return
 	}
+	name := r.PathValue("owner") + "/" + r.PathValue("repo")
 	g.mu.Lock()
-	repo := g.repositories[r.PathValue("owner")+"/"+r.PathValue("repo")]
+	repo, moved := g.repositories[name], g.renamed[name]
 	g.mu.Unlock()
+	if moved != "" {
+		http.Redirect(w, r, strings.Replace(r.URL.EscapedPath(), name, moved, 1), http.StatusMovedPermanently)
+		return
+	}
 	if repo != nil && !repo.Private && repo.TakenDown == "" {
 		if f, _, ok := repo.file(r.PathValue("ref"), r.PathValue("path")); ok {
 			w.Header().Set("ETag", `"not-the-blob-id"`)
