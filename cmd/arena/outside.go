@@ -11,6 +11,7 @@ import (
 	"github.com/posttrainarena/arena/configs"
 	"github.com/posttrainarena/arena/gates/task"
 	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/arena"
 	"github.com/posttrainarena/arena/protocol/hub"
 	"github.com/posttrainarena/arena/protocol/hub/blobcache"
 	"github.com/posttrainarena/arena/protocol/hub/github"
@@ -77,6 +78,10 @@ func openOutside(cfg configs.Config, o nodeOptions) (out neighbours, err error) 
 		return out, err
 	}
 	limits := task.DefaultLimits()
+	check := func(files []protocol.TreeFile) error {
+		_, err := arena.Listing(nil, files, limits)
+		return err
+	}
 	if sources.Dataset.Enabled {
 		at, err := hubAt(sourceConnections)
 		if err != nil {
@@ -86,12 +91,12 @@ func openOutside(cfg configs.Config, o nodeOptions) (out neighbours, err error) 
 		if err != nil {
 			return out, err
 		}
-		out.hosts[protocol.RepoDataset] = hfhub.NewDatasets(at, hfhub.DatasetLimits{Files: limits.MaxFiles, Ahead: limits.MaxTextBytes}, out.cache, token)
+		out.hosts[protocol.RepoDataset] = hfhub.NewDatasets(at, hfhub.DatasetLimits{Files: limits.MaxFiles, Ahead: limits.MaxTextBytes, Check: check}, out.cache, token)
 	}
 	if sources.GitHub.Enabled {
 		at := github.Options{
 			Transport: out.transport(peopleConnections), UserAgent: userAgent(), Now: o.Now, Sleep: o.Sleep, Timeout: o.Timeout,
-			Files: limits.MaxFiles, Ahead: limits.MaxTextBytes,
+			Files: limits.MaxFiles, Ahead: limits.MaxTextBytes, Check: check,
 		}
 		for _, u := range []struct {
 			key, raw string

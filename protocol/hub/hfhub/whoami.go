@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -42,6 +43,9 @@ type membership struct {
 	Role         string   `json:"roleInOrg"` // empty: not shown to this token (A6)
 	Restrictions []string `json:"securityRestrictions"`
 }
+
+// orgID is the form of an organization's id.
+var orgID = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
 // maxOrgs bounds the organizations that an identity carries.
 const maxOrgs = 500
@@ -83,7 +87,11 @@ func (p *People) Whoami(ctx context.Context, token string) (protocol.Identity, e
 // empty when all hold.
 func (p *People) whyNot(orgs []membership) string {
 	for _, o := range orgs {
-		if o.Type != "org" || !strings.EqualFold(o.Name, p.org) && o.ID != p.org || p.org == "" {
+		called := strings.EqualFold(o.Name, p.org)
+		if orgID.MatchString(p.org) { // anybody may choose a name that is spelled like an id
+			called = o.ID == p.org
+		}
+		if o.Type != "org" || !called || p.org == "" {
 			continue
 		}
 		switch {

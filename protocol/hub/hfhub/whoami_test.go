@@ -60,20 +60,26 @@ func TestEditors(t *testing.T) {
 }
 
 // TestOrganizationByItsID: the id of an organization does as well as its slug, and
-// a slug that somebody else took over does not.
+// a slug that somebody else took over does not; nor does a slug that is spelled like the
+// id, or a membership in what is no organization.
 func TestOrganizationByItsID(t *testing.T) {
 	const id = "0123456789abcdef01234567"
 	fake := hubtest.NewHuggingFace(t)
 	fake.Issue(personToken, hubtest.Token{Account: hubtest.Account{Name: "ada", Orgs: []hubtest.Org{{ID: id, Name: "renamed", Role: "admin"}}}})
 	fake.Issue(personToken+"2", hubtest.Token{Account: hubtest.Account{Name: "eve", Orgs: []hubtest.Org{{Name: "benchflow", Role: "admin"}}}})
+	fake.Issue(personToken+"3", hubtest.Token{Account: hubtest.Account{Name: "eve", Orgs: []hubtest.Org{{Name: id, Role: "admin"}}}})
 	people := hfhub.NewPeople(options(t, fake), id)
-	for token, want := range map[string]bool{personToken: true, personToken + "2": false} {
+	for token, want := range map[string]bool{personToken: true, personToken + "2": false, personToken + "3": false} {
 		if who, err := people.Whoami(t.Context(), token); err != nil || who.Editor != want {
 			t.Errorf("%+v, %v", who, err)
 		}
 	}
 	if who, err := hfhub.NewPeople(options(t, fake), "").Whoami(t.Context(), personToken); err != nil || who.Editor {
 		t.Errorf("without an organization somebody is an editor: %+v, %v", who, err)
+	}
+	fake.Fail("GET /api/whoami-v2", 0, hubtest.Text("application/json", `{"type":"user","name":"eve","orgs":[{"type":"user","id":"`+id+`","name":"eve","roleInOrg":"admin"}]}`))
+	if who, err := people.Whoami(t.Context(), personToken); err != nil || who.Editor {
+		t.Errorf("a user counts as an organization: %+v, %v", who, err)
 	}
 }
 
