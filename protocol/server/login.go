@@ -227,6 +227,10 @@ func (s *Server) callback(c *call) error {
 	state := c.query("state")
 	ok := state != "" && state == c.cookie(loginCookie)
 	if ok {
+		// The hub is asked about each code, so codes are bounded as tokens are.
+		if err := s.failed.take(address(c.r)); err != nil {
+			return c.signInFailed(err)
+		}
 		c.setCookie(loginCookie, "", 0)
 		begun, ok = s.logins.end(state, s.Now())
 	}

@@ -477,6 +477,27 @@ func TestAFloodOfTokensStopsHere(t *testing.T) {
 	}
 }
 
+// TestAFloodOfCodesStopsHere: the hub is asked about no more codes from one address than
+// about tokens, and a sign-in that has to wait is not lost.
+func TestAFloodOfCodesStopsHere(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t, publicURL, func(o *options) { o.server.Rates.Failed = 30 })
+	for range 3 {
+		back := d.callback(d.browse("GET", "/auth/login"))
+		if a := d.browse("GET", strings.Replace(back, "code=", "code=X", 1)); a.StatusCode != 403 {
+			t.Fatalf("%s %s", a.Status, a.body)
+		}
+	}
+	back := d.callback(d.browse("GET", "/auth/login"))
+	if a := d.browse("GET", back); a.StatusCode != 429 || a.Header.Get("Retry-After") == "" || d.hub.Calls("POST /oauth/token") != 3 {
+		t.Errorf("%s, the hub was asked about %d codes", a.Status, d.hub.Calls("POST /oauth/token"))
+	}
+	d.now = d.now.Add(time.Minute)
+	if a := d.browse("GET", back); a.StatusCode != http.StatusSeeOther {
+		t.Errorf("afterwards: %s %s", a.Status, a.body)
+	}
+}
+
 // TestOneAuthorization: of two tokens none is taken, whichever a proxy may have judged.
 func TestOneAuthorization(t *testing.T) {
 	t.Parallel()

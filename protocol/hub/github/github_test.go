@@ -99,6 +99,11 @@ func TestTwoCalls(t *testing.T) {
 		if n, m, raw := fake.Calls(""), fake.Archives.Calls(""), fake.Raw.Calls(""); n != 2 || m != tarballs || raw != 0 {
 			t.Errorf("%s: %d API calls, %d tarballs, %d raw files", rev, n, m, raw)
 		}
+		for _, r := range fake.Archives.Requests("") {
+			if !strings.HasSuffix(r.Path, commit) {
+				t.Errorf("%s: the tarball is that of %s", rev, r.Path)
+			}
+		}
 	}
 	fake.Rename("ada/tasks", "ada/newer")
 	if s, err := g.Open(t.Context(), source(commit, "")); err != nil || s.Commit != commit {
