@@ -266,6 +266,10 @@ func TestFailures(t *testing.T) {
 			w.WriteHeader(403)
 			fmt.Fprint(w, `{"message":"slow down","documentation_url":"https://docs.github.com/rest/overview/rate-limits#about-secondary-rate-limits"}`)
 		}), want: away, say: "bursts", wait: time.Minute},
+		{name: "the hour is used up, and a wait beside it", setup: api(trees, 0, hubtest.Status(403, "X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", "33000000000", "Retry-After", "33")), want: away, say: "a few requests an hour", wait: 33 * time.Second},
+		{name: "the hour is used up and over", setup: api(trees, 0, hubtest.Status(403, "X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", "1000000000")), want: away, say: "It resets in 1s", wait: time.Second},
+		{name: "the hour is used up for ever", setup: api(trees, 0, hubtest.Status(403, "X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", "33000000000")), want: away, say: "It resets in 24h0m1s", wait: 24*time.Hour + time.Second},
+		{name: "the hour is used up until nobody knows when", setup: api(trees, 0, hubtest.Status(403, "X-Ratelimit-Remaining", "0", "X-Ratelimit-Reset", "soon")), want: away, say: "requests an hour", wait: time.Minute},
 		{name: "429 with nothing", setup: api(trees, 0, hubtest.Status(429)), want: away, say: "bursts", wait: time.Minute},
 		{name: "429 with a short wait, once", setup: api(trees, 1, hubtest.Status(429, "Retry-After", "2"))},
 		{name: "500 once", setup: api(commits, 1, hubtest.Status(500))},
