@@ -49,12 +49,11 @@ func (in *interp) declClause(s *syntax.Stmt, cmd *syntax.DeclClause, st *state) 
 	for _, a := range cmd.Args {
 		words = append(words, assignWords(a)...)
 	}
-	before := len(in.checks)
 	exports := cmd.Variant.Value == "export"
 	for _, a := range cmd.Args {
 		exports = exports || a.Name == nil && a.Value != nil && strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "x")
 	}
-	results := in.each(in.substitutions(words, st), func(st *state) []*state {
+	return in.each(in.substitutions(words, st), func(st *state) []*state {
 		for _, a := range cmd.Args {
 			if a.Name != nil && exports {
 				st.export = st.export.with(a.Name.Value, true)
@@ -75,8 +74,4 @@ func (in *interp) declClause(s *syntax.Stmt, cmd *syntax.DeclClause, st *state) 
 		in.record(st, c, str(""))
 		return []*state{st}
 	})
-	if len(words) > 0 {
-		in.note(before, cmd.Variant.Value)
-	}
-	return results
 }

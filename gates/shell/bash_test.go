@@ -43,10 +43,10 @@ func TestAgainstBash(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, g.text)
 		}
-		seen := observed{rewards: map[string]bool{}}
+		seen := observed{}
 		for combination := range 1 << g.checks {
 			runs++
-			seen.add(world.run(t, g.text, g.checks, combination), combination)
+			seen[world.run(t, g.text, g.checks, combination)] = true
 		}
 		seen.compare(t, v, g.text)
 	}
@@ -55,33 +55,26 @@ func TestAgainstBash(t *testing.T) {
 
 // world is a directory with a stand-in for pytest and a place for the reward.
 type world struct {
-	bash, dir, reward, log string
+	bash, dir, reward string
 }
 
 func newWorld(t *testing.T, bash string) *world {
 	t.Helper()
 	w := &world{bash: bash, dir: t.TempDir()}
-	w.reward, w.log = filepath.Join(w.dir, "reward.txt"), filepath.Join(w.dir, "log")
-	stub := "#!/bin/sh\necho \"$1\" >> \"$STUB_LOG\"\ncase \" $STUB_FAIL \" in *\" $1 \"*) exit 1 ;; esac\n"
+	w.reward = filepath.Join(w.dir, "reward.txt")
+	stub := "#!/bin/sh\ncase \" $STUB_FAIL \" in *\" $1 \"*) exit 1 ;; esac\n"
 	if err := os.WriteFile(filepath.Join(w.dir, "pytest"), []byte(stub), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-// outcome is what one run left behind.
-type outcome struct {
-	reward string // "" if there is none
-	ran    map[int]bool
-}
-
-// run runs a script; the checks whose bit is set in failing fail.
-func (w *world) run(t *testing.T, script string, checks, failing int) outcome {
+// run runs a script and returns the reward that it left behind, "" if there is none; the checks whose bit is set in
+// failing fail.
+func (w *world) run(t *testing.T, script string, checks, failing int) string {
 	t.Helper()
-	for _, f := range []string{w.reward, w.log} {
-		if err := os.RemoveAll(f); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.RemoveAll(w.reward); err != nil {
+		t.Fatal(err)
 	}
 	var fail []string
 	for i := range checks {
@@ -93,76 +86,35 @@ func (w *world) run(t *testing.T, script string, checks, failing int) outcome {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, w.bash, "-c", script)
 	cmd.Dir = w.dir
-	cmd.Env = []string{"PATH=" + w.dir + ":/usr/bin:/bin", "BENCHFLOW_REWARD_TEXT=" + w.reward, "STUB_LOG=" + w.log, "STUB_FAIL=" + strings.Join(fail, " ")}
+	cmd.Env = []string{"PATH=" + w.dir + ":/usr/bin:/bin", "BENCHFLOW_REWARD_TEXT=" + w.reward, "STUB_FAIL=" + strings.Join(fail, " ")}
 	_ = cmd.Run() // a verifier may fail; only its reward counts
-	o := outcome{ran: map[int]bool{}}
-	if b, err := os.ReadFile(w.reward); err == nil {
-		o.reward = strings.TrimSpace(string(b))
+	b, err := os.ReadFile(w.reward)
+	if err != nil {
+		return ""
 	}
-	if b, err := os.ReadFile(w.log); err == nil {
-		for _, f := range strings.Fields(string(b)) {
-			var n int
-			if _, err := fmt.Sscan(f, &n); err == nil {
-				o.ran[n] = true
-			}
-		}
-	}
-	return o
+	return strings.TrimSpace(string(b))
 }
 
-// observed collects the outcomes of all combinations.
-type observed struct {
-	rewards map[string]bool
-	byCheck [8][2]map[string]bool // rewards by check and by whether it failed
-}
+// observed are the rewards of all combinations.
+type observed map[string]bool
 
-func (s *observed) add(o outcome, failing int) {
-	s.rewards[o.reward] = true
-	for i := range o.ran {
-		failed := failing >> i & 1
-		if s.byCheck[i][failed] == nil {
-			s.byCheck[i][failed] = map[string]bool{}
-		}
-		s.byCheck[i][failed][o.reward] = true
-	}
-}
-
-func (s *observed) compare(t *testing.T, v shell.VerifierFacts, script string) {
+func (s observed) compare(t *testing.T, v shell.VerifierFacts, script string) {
 	t.Helper()
-	one, zero, none := s.rewards["1"], s.rewards["0"], s.rewards[""]
+	one, zero, none := s["1"], s["0"], s[""]
 	for _, c := range []struct {
 		name        string
 		model, real bool
 	}{
 		{"always one", v.AlwaysOne, one && !zero && !none},
 		{"never zero", v.NeverZero, one && !zero},
-		{"never one", v.NeverOne, zero && !one},
 		{"may end without a reward", len(v.WithoutReward) > 0, none},
 	} {
 		if c.model != c.real {
-			t.Errorf("%s: the model says %v, bash %v (rewards %v)\n%s", c.name, c.model, c.real, slices.Sorted(maps.Keys(s.rewards)), script)
+			t.Errorf("%s: the model says %v, bash %v (rewards %v)\n%s", c.name, c.model, c.real, slices.Sorted(maps.Keys(s)), script)
 		}
-	}
-	if v.NeverWrites && (one || zero) {
-		t.Errorf("the model says that nothing writes a reward\n%s", script)
 	}
 	if v.AbortsBeforeReward && !none {
 		t.Errorf("the model says that it aborts before a reward\n%s", script)
-	}
-	swallowed := map[string]bool{}
-	for _, w := range v.Swallowed {
-		swallowed[w.Command.Args[0].Text] = true
-	}
-	if len(v.Rewards) == 0 {
-		return
-	}
-	for i, sets := range s.byCheck {
-		if sets[0] == nil && sets[1] == nil {
-			continue
-		}
-		if real := maps.Equal(sets[0], sets[1]); real != swallowed[fmt.Sprint(i)] {
-			t.Errorf("check %d swallowed: the model says %v, bash %v (%v, %v)\n%s", i, !real, real, sets[0], sets[1], script)
-		}
 	}
 }
 

@@ -269,7 +269,6 @@ func (in *interp) jump(st *state, name string, args []value, c call) []*state {
 	}
 	switch name {
 	case "exit":
-		in.exit(code, c)
 		st.flow, st.status = flowExit, code
 		st.end = &End{Cause: CauseExit, Line: in.text.line(c.pos)}
 	case "return":
@@ -288,22 +287,6 @@ func (in *interp) jump(st *state, name string, args []value, c call) []*state {
 		}
 	}
 	return []*state{st}
-}
-
-func (in *interp) exit(code value, c call) {
-	e := Exit{Code: "unknown", Line: in.text.line(c.pos), Guard: in.guardText()}
-	if text, ok := code.certain(); ok {
-		if _, isNumber := number(text); isNumber {
-			e.Code = text
-		}
-	}
-	if !in.exits[e] && len(in.trace.Exits) < maxCommands {
-		if in.exits == nil {
-			in.exits = map[Exit]bool{}
-		}
-		in.exits[e] = true
-		in.trace.Exits = append(in.trace.Exits, e)
-	}
 }
 
 // trap remembers the code for EXIT and ERR.

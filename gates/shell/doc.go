@@ -24,8 +24,8 @@
 //   - ${NAME:-default} of a variable that the script does not set names the
 //     default. Such a word is marked [Word.Assumed] and never decides a branch.
 //   - Programs that a script starts write a reward only when they are given its
-//     path, except files run from the verifier's directories, which are
-//     reported as [VerifierFacts.Delegates] and make claims uncertain.
+//     path, except files run from the verifier's directories, which make claims
+//     uncertain.
 //   - A test runner (pytest and its kin) writes no reward itself.
 //   - A file that is sourced changes no variable that the script uses.
 //   - A loop over unknown items runs zero times, once or twice; inside another

@@ -25,18 +25,12 @@ func (in *interp) exhausted() bool {
 	return in.work > in.maxWork
 }
 
-// merge joins states that are alike. When too many are left all the same, the
-// outcomes of the checks are given up first.
+// merge joins states that are alike. When too many are left all the same, no
+// more checks split them.
 func (in *interp) merge(states []*state) []*state {
 	merged := merge(states, maxStates, &in.work)
-	if len(merged) <= maxStates {
-		return merged
-	}
-	in.blurred = true
-	for _, st := range merged {
-		st.ran, st.failed = 0, 0
-	}
-	return merge(merged, maxStates, &in.work)
+	in.blurred = in.blurred || len(merged) > maxStates
+	return merged
 }
 
 // stmt runs one statement on states that are all live.
@@ -174,8 +168,8 @@ func (in *interp) declare(cmd *syntax.FuncDecl, st *state) {
 	st.status = success()
 }
 
-// subshell runs f on a copy of every state; only files, checks and the exit
-// status come back.
+// subshell runs f on a copy of every state; only files and the exit status come
+// back.
 func (in *interp) subshell(states []*state, f func([]*state) []*state) []*state {
 	return in.each(states, func(st *state) []*state {
 		inner := st.clone()
@@ -185,7 +179,6 @@ func (in *interp) subshell(states []*state, f func([]*state) []*state) []*state 
 		for _, r := range results {
 			back := st.clone()
 			back.files, back.maybe, back.wrote = r.files, r.maybe, r.wrote
-			back.ran, back.failed = r.ran, r.failed
 			back.out, back.status, back.tested = r.out, r.status, r.tested
 			out = append(out, back)
 		}
@@ -277,7 +270,6 @@ func (in *interp) binary(s *syntax.Stmt, cmd *syntax.BinaryCmd, states []*state)
 	if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
 		return in.errexit(in.pipeline(cmd, states), s)
 	}
-	before := len(in.checks)
 	in.quiet++
 	states = in.stmt(cmd.X, states)
 	in.quiet--
@@ -290,7 +282,6 @@ func (in *interp) binary(s *syntax.Stmt, cmd *syntax.BinaryCmd, states []*state)
 	next, rest := ok, failed
 	if cmd.Op == syntax.OrStmt {
 		next, rest = failed, ok
-		in.note(before, "||")
 	}
 	if undecided := len(next) > 0 && len(rest) > 0; len(next) > 0 {
 		var g guard
@@ -300,15 +291,6 @@ func (in *interp) binary(s *syntax.Stmt, cmd *syntax.BinaryCmd, states []*state)
 		next = in.branch(undecided, g, func() []*state { return in.stmt(cmd.Y, next) })
 	}
 	return append(append(next, rest...), gone...)
-}
-
-// note records how the outcome of the checks added since before is treated.
-func (in *interp) note(before int, how string) {
-	for _, c := range in.checks[min(before, len(in.checks)):] {
-		if c.how == "" {
-			c.how = how
-		}
-	}
 }
 
 // pipeline runs a | b | c. Every element is a subshell that reads the output of
@@ -326,11 +308,8 @@ func (in *interp) pipeline(cmd *syntax.BinaryCmd, states []*state) []*state {
 		in.quiet++
 		defer func() { in.quiet-- }()
 		for i, e := range elements {
-			before, rest := len(in.checks), elements[i+1:]
-			current = in.each(current, func(st *state) []*state { return in.element(e, rest, st) })
-			if len(rest) > 0 {
-				in.note(before, "|")
-			}
+			last := i == len(elements)-1
+			current = in.each(current, func(st *state) []*state { return in.element(e, last, st) })
 			current = in.merge(current)
 		}
 		for _, r := range current {
@@ -343,23 +322,23 @@ func (in *interp) pipeline(cmd *syntax.BinaryCmd, states []*state) []*state {
 	})
 }
 
-// element runs one part of a pipeline on a state; rest are the parts behind it.
-func (in *interp) element(e *syntax.Stmt, rest []*syntax.Stmt, st *state) []*state {
+// element runs one part of a pipeline on a state.
+func (in *interp) element(e *syntax.Stmt, last bool, st *state) []*state {
 	tested := st.tested && st.pipefail && len(st.pipe) > 0
 	run := func() []*state {
 		return in.subshell([]*state{st}, func(sub []*state) []*state { return in.stmt(e, sub) })
 	}
 	var results []*state
-	if len(rest) > 0 {
+	if !last {
 		st.out = append(st.out[:len(st.out):len(st.out)], str(""))
-		results = in.capturing(capture{sinks: rest}, run)
+		results = in.capturing(capture{pipe: true}, run)
 	} else {
 		results = run()
 	}
 	for _, r := range results {
 		r.tested = r.tested || tested
 		r.pipe = append(append([]value(nil), r.pipe...), r.status)
-		if len(rest) > 0 {
+		if !last {
 			out := r.popOutput()
 			r.stdin = &out
 		}

@@ -3,8 +3,6 @@ package shell
 import (
 	"path"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // program runs a command that is neither builtin nor launcher.
@@ -147,8 +145,7 @@ func (in *interp) finish(st *state, files table[value], cmd Command) []*state {
 		st.status = open(in.fresh())
 		return []*state{st}
 	}
-	chk := in.track(cmd, k)
-	if chk == nil {
+	if !in.track(cmd) {
 		st.status = open(in.fresh())
 		return []*state{st}
 	}
@@ -156,9 +153,6 @@ func (in *interp) finish(st *state, files table[value], cmd Command) []*state {
 	if _, inline := cmd.Inline(); inline {
 		failed.files = files
 	}
-	st.ran |= 1 << chk.id
-	failed.ran |= 1 << chk.id
-	failed.failed |= 1 << chk.id
 	st.status, failed.status = success(), failure()
 	return []*state{st, failed}
 }
@@ -195,59 +189,16 @@ func isTracked(c Command, k kind) bool {
 	return false
 }
 
-// track returns the check for a command, nil when there are too many.
-func (in *interp) track(cmd Command, k kind) *check {
-	for _, chk := range in.checks {
-		if chk.command.Offset == cmd.Offset && chk.command.String() == cmd.String() {
-			chk.last = len(in.trace.Commands) - 1
-			return chk
+// track says whether a check splits the states: not when there are too many.
+func (in *interp) track(cmd Command) bool {
+	key := itoa(cmd.Offset) + " " + cmd.String()
+	if !in.checks[key] {
+		if in.blurred = in.blurred || len(in.checks) >= maxTracked; in.blurred {
+			return false
 		}
+		in.checks[key] = true
 	}
-	if len(in.checks) >= maxTracked || in.blurred {
-		in.blurred = true
-		return nil
-	}
-	chk := &check{id: len(in.checks), command: cmd, kind: k, last: len(in.trace.Commands) - 1}
-	chk.outputs, chk.consumed = in.outputsOf(cmd)
-	in.checks = append(in.checks, chk)
-	return chk
-}
-
-// outputsOf lists the files that receive what a check prints or reports.
-// consumed says that a command or variable takes the output and may judge it.
-func (in *interp) outputsOf(cmd Command) (files []string, consumed bool) {
-	for _, w := range cmd.Writes {
-		files = append(files, w.Path.Text)
-	}
-	for _, a := range cmd.Args {
-		if _, v, ok := strings.Cut(a.Text, "="); ok && strings.Contains(v, "/") {
-			files = append(files, v)
-		} else if strings.HasSuffix(a.Text, ".json") || strings.HasSuffix(a.Text, ".xml") {
-			files = append(files, a.Text)
-		}
-	}
-	for i := len(in.capture) - 1; i >= 0; i-- {
-		c := in.capture[i]
-		switch {
-		case c.substitution:
-			return files, true
-		case c.file != "":
-			files = append(files, c.file)
-		}
-		for _, s := range c.sinks {
-			call, ok := s.Cmd.(*syntax.CallExpr)
-			if !ok || !isOneOf(literalArg(call, 0), []string{"tee", "cat", "ts", "head", "tail"}) {
-				return files, true
-			}
-			for _, a := range call.Args[1:] {
-				files = append(files, in.text.snippet(a.Pos(), a.End()))
-			}
-			for _, r := range s.Redirs {
-				files = append(files, in.text.snippet(r.Word.Pos(), r.Word.End()))
-			}
-		}
-	}
-	return files, false
+	return true
 }
 
 // mayWriteReward notes what a program that the script starts can do to the
@@ -272,19 +223,12 @@ func (in *interp) mayWriteReward(st *state, cmd Command, k kind) {
 		}
 	}
 	if file, ok := cmd.Program(); ok && !AgentWritable(file.Text) {
-		in.delegate(st, cmd, file)
+		st.delegate(file)
 	}
 }
 
 // delegate marks that a program of the verifier may have written the reward.
-func (in *interp) delegate(st *state, cmd Command, file Word) {
-	known := false
-	for _, d := range in.delegates {
-		known = known || d.Path == file
-	}
-	if !known && len(in.delegates) < maxFields {
-		in.delegates = append(in.delegates, FileUse{Path: file, Line: cmd.Line, How: UseRun})
-	}
+func (st *state) delegate(file Word) {
 	for _, w := range st.maybe {
 		if w == file {
 			return

@@ -51,7 +51,7 @@ func (in *interp) captured(c call) bool {
 		}
 	}
 	for _, taker := range in.capture {
-		if taker.substitution || len(taker.sinks) > 0 || taker.file != "" && !isDevice(taker.file) {
+		if taker.substitution || taker.pipe || taker.file != "" && !isDevice(taker.file) {
 			return true
 		}
 	}

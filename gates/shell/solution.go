@@ -11,10 +11,6 @@ type SolutionFacts struct {
 	// DoesNothing: every command that can be reached is exit, true, :, echo,
 	// set, cd or the like, and no file is written. An empty script does nothing.
 	DoesNothing bool
-	// OnlyConstants: the script writes files, all with constant content, and
-	// runs nothing else. Writing a program this way is constant too: look at
-	// Written before calling it an echo of the answer.
-	OnlyConstants bool
 	// Written are the files that the script creates or changes.
 	Written []Write
 	// ReadsVerifier are places where the script touches the verifier's files.
@@ -23,9 +19,8 @@ type SolutionFacts struct {
 	Downloads []Download
 	Commands  []Command
 	Files     []FileUse
-	Exits     []Exit
 	Opaque    []Command
-	Truncated bool // the lists may be incomplete and both claims are false
+	Truncated bool // the lists may be incomplete and the claim is false
 }
 
 // Reading is one place where a solution touches the verifier.
@@ -59,25 +54,20 @@ func Solution(script []byte) (SolutionFacts, error) {
 		Commands:      t.Commands,
 		Files:         Uses(t.Commands),
 		ReadsVerifier: readings(t.Commands),
-		Exits:         t.Exits,
 		Opaque:        t.Opaque,
 		Truncated:     t.Truncated,
 	}
-	idle, constant := true, true
+	idle := true
 	for _, c := range t.Commands {
-		p := in.python(c)
-		for _, e := range c.effects(p) {
+		for _, e := range c.effects(in.python(c)) {
 			switch e.Op {
 			case OpWrite, OpAppend, OpModify, OpCopy, OpMove, OpFetch, OpLink:
 				f.Written = append(f.Written, Write{Path: e.Target(), Data: e.Data, Append: e.Op == OpAppend})
 			}
 		}
 		idle = idle && c.isIdle()
-		constant = constant && (c.isIdle() || c.writesConstants(p))
 	}
-	whole := !t.Truncated && len(t.Opaque) == 0
-	f.DoesNothing = idle && whole
-	f.OnlyConstants = constant && !idle && whole && len(f.Written) > 0
+	f.DoesNothing = idle && !t.Truncated && len(t.Opaque) == 0
 	return f, nil
 }
 
@@ -96,36 +86,6 @@ func (c Command) isIdle() bool {
 		return c.Stdin != nil && len(c.operands()) == 0
 	}
 	return false
-}
-
-// writesConstants says that a command only puts constant text into files, or
-// prepares their place. p is its inline Python, if it has any.
-func (c Command) writesConstants(p *python) bool {
-	switch c.Name {
-	case "", "echo", "printf", "cat", "tee", "true", ":":
-		if c.Name == "cat" && len(c.operands()) > 0 {
-			return false
-		}
-		for _, w := range c.Writes {
-			if !w.Data.Known {
-				return false
-			}
-		}
-		return true
-	case "mkdir", "chmod", "chown", "touch":
-		return true
-	case "dirname", "basename", "realpath":
-		return true
-	}
-	if code, _ := c.Inline(); p == nil || !code.Text.Known || !p.harmless() {
-		return false
-	}
-	for _, w := range p.writes() {
-		if !w.data.Known {
-			return false
-		}
-	}
-	return len(p.writes()) > 0
 }
 
 // readings finds where commands touch the verifier's files. A file that the

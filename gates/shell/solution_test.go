@@ -14,7 +14,7 @@ import (
 func TestSolution(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
-		want         []string // "nothing", "constants", "writes PATH", "reads KIND PATH line N"
+		want         []string // "nothing", "writes PATH", "reads KIND PATH line N"
 	}{
 		{"an empty file", "", []string{"nothing"}},
 		{"only a shebang and comments", "#!/bin/bash\n# to be written\n", []string{"nothing"}},
@@ -25,10 +25,10 @@ func TestSolution(t *testing.T) {
 		{"work in a function that is never called", "solve() { python3 run.py; }\ntrue\n", []string{"nothing"}},
 		{"work in a function that is called", "solve() { python3 run.py; }\nsolve\n", nil},
 		{"a directory is something", "mkdir -p /app/out\n", nil},
-		{"a redirection is something", "echo 42 > /app/out.txt\n", []string{"constants", "writes /app/out.txt"}},
-		{"a directory and a constant", "mkdir -p \"${WORK:-/app}\"\ncat > \"${WORK:-/app}/answer.json\" <<'EOF'\n{\"x\": 1}\nEOF\nchmod 644 /app/answer.json\n", []string{"constants", "writes /app/answer.json"}},
-		{"tee and printf", "printf '%d\\n' 42 | tee /app/a /app/b >/dev/null\necho x >> /app/c\n", []string{"constants", "writes /app/a", "writes /app/b", "writes /app/c"}},
-		{"a constant from inline Python", "python3 -c \"open('/app/out','w').write('42')\"\n", []string{"constants", "writes /app/out"}},
+		{"a redirection is something", "echo 42 > /app/out.txt\n", []string{"writes /app/out.txt"}},
+		{"a directory and a constant", "mkdir -p \"${WORK:-/app}\"\ncat > \"${WORK:-/app}/answer.json\" <<'EOF'\n{\"x\": 1}\nEOF\nchmod 644 /app/answer.json\n", []string{"writes /app/answer.json"}},
+		{"tee and printf", "printf '%d\\n' 42 | tee /app/a /app/b >/dev/null\necho x >> /app/c\n", []string{"writes /app/a", "writes /app/b", "writes /app/c"}},
+		{"a constant from inline Python", "python3 -c \"open('/app/out','w').write('42')\"\n", []string{"writes /app/out"}},
 		{"Python that computes", "python3 - <<'EOF'\nn = sum(int(x) for x in open('/app/in'))\nopen('/app/out', 'w').write(str(n))\nEOF\n", []string{"writes /app/out"}},
 		{"the output of a program", "echo \"$(date +%s)\" > /app/out\nsort /app/in > /app/sorted\n", []string{"writes /app/out", "writes /app/sorted"}},
 		{"a program is written and run", "cat > /app/fix.py <<'EOF'\nprint(1)\nEOF\npython3 /app/fix.py\n", []string{"writes /app/fix.py"}},
@@ -59,9 +59,6 @@ func solved(s shell.SolutionFacts) []string {
 	var out []string
 	if s.DoesNothing {
 		out = append(out, "nothing")
-	}
-	if s.OnlyConstants {
-		out = append(out, "constants")
 	}
 	if len(s.Opaque) > 0 {
 		out = append(out, "opaque")
@@ -211,7 +208,7 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"constants", "writes /app/data.json", "writes /app/end"}
+		want := []string{"writes /app/data.json", "writes /app/end"}
 		if d := cmp.Diff(want, solved(s)); d != "" {
 			t.Errorf("facts (-want +got):\n%s", d)
 		}
@@ -224,8 +221,8 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !v.Truncated || v.AlwaysOne || v.NeverWrites {
-			t.Errorf("truncated %v, always one %v, never writes %v", v.Truncated, v.AlwaysOne, v.NeverWrites)
+		if !v.Truncated || v.AlwaysOne {
+			t.Errorf("truncated %v, always one %v", v.Truncated, v.AlwaysOne)
 		}
 	})
 	t.Run("many independent flags are joined, not multiplied", func(t *testing.T) {

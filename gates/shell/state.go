@@ -44,9 +44,8 @@ type state struct {
 	end    *End    // how the path ended, once flow is flowExit
 	left   leaving // how the path had ended before its EXIT trap ran
 
-	wrote       uint64 // the rewards written on this path, by index
-	ran, failed uint16 // the tracked checks that ran, and those that failed, by id
-	maybe       []Word // programs that may have written the reward
+	wrote uint64 // the rewards written on this path, by index
+	maybe []Word // programs that may have written the reward
 }
 
 // leaving says how a path ended.
@@ -229,7 +228,7 @@ func writeTable(b *strings.Builder, t table[value]) {
 // outcome is the part of a state's key that is never given up when states are widened.
 func (st *state) outcome() string {
 	var b strings.Builder
-	b.WriteString(itoa(int(st.ran)) + "," + itoa(int(st.failed)) + "," + strconv.FormatBool(st.errexit) + strconv.FormatBool(st.pipefail))
+	b.WriteString(strconv.FormatBool(st.errexit) + strconv.FormatBool(st.pipefail))
 	b.WriteString(itoa(int(st.flow)) + "," + itoa(st.levels) + "," + itoa(len(st.out)) + "," + itoa(len(st.frames)))
 	b.WriteString("," + strconv.FormatUint(st.wrote, 16))
 	for _, w := range st.maybe {

@@ -32,7 +32,6 @@ type Options struct {
 // Trace lists what a script may do, in the order in which it is first reached.
 type Trace struct {
 	Commands []Command
-	Exits    []Exit
 	// Opaque lists commands whose text cannot be known, such as eval "$x".
 	Opaque []Command
 	// Truncated says that the script went beyond the bounds of the model and
@@ -41,13 +40,6 @@ type Trace struct {
 	// Work is what following the script took: the bytes of all words, records
 	// and states that were built, and a fixed amount for every statement.
 	Work int
-}
-
-// Exit is one place where the script ends itself.
-type Exit struct {
-	Code  string // the number, or "unknown"
-	Line  int
-	Guard string // innermost undecided condition, "" if unconditional
 }
 
 // Cause says how a path through a script ended.
@@ -84,7 +76,7 @@ func run(script []byte, opts Options) (*interp, []*state, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	in := &interp{opts: opts, text: t, seen: map[int][]int{}, pythons: map[string]*python{}, maxWork: MaxWork + workPerByte*len(script)}
+	in := &interp{opts: opts, text: t, seen: map[int][]int{}, checks: map[string]bool{}, pythons: map[string]*python{}, maxWork: MaxWork + workPerByte*len(script)}
 	if opts.MaxWork > 0 {
 		in.maxWork = min(in.maxWork, opts.MaxWork)
 	}
@@ -110,14 +102,12 @@ type interp struct {
 	text  *text
 	trace Trace
 
-	seen      map[int][]int      // indexes in trace.Commands by offset
-	pythons   map[string]*python // inline code that has been read, by code, arguments and environment
-	exits     map[Exit]bool
-	rewards   []RewardWrite
-	delegates []FileUse
-	checks    []*check
-	guards    []guard
-	capture   []capture // what takes the output of the command that runs, innermost last
+	seen    map[int][]int      // indexes in trace.Commands by offset
+	pythons map[string]*python // inline code that has been read, by code, arguments and environment
+	rewards []RewardWrite
+	checks  map[string]bool // the checks whose outcomes are told apart
+	guards  []guard
+	capture []capture // what takes the output of the command that runs, innermost last
 
 	depth, calls  int
 	loops         int // loops with an unknown number of rounds around what is executed
@@ -125,7 +115,7 @@ type interp struct {
 	sym           int // last exit status that was left open
 	quiet         int // above 0 while a failure does not end the script
 	background    int
-	blurred       bool // states were joined: influence of checks is no longer known
+	blurred       bool // there are too many states to tell the outcomes of more checks apart
 }
 
 // guard is an undecided condition around what is being executed.
@@ -136,20 +126,9 @@ type guard struct {
 
 // capture is one thing that takes the output of a command.
 type capture struct {
-	sinks        []*syntax.Stmt // the rest of a pipeline
-	file         string         // a redirection of the statements around
-	substitution bool           // $(…)
-}
-
-// check is a command whose outcome ought to decide the reward.
-type check struct {
-	id       int
-	command  Command
-	kind     kind
-	how      string   // how its status is thrown away, as far as the syntax shows
-	outputs  []string // files that receive what it prints
-	consumed bool     // its output goes where another command can judge it
-	last     int      // index of its last recorded command
+	pipe         bool   // the rest of a pipeline
+	file         string // a redirection of the statements around
+	substitution bool   // $(…)
 }
 
 func (in *interp) capturing(c capture, f func() []*state) []*state {

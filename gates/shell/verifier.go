@@ -42,15 +42,6 @@ type Ending struct {
 	Programs []Word
 }
 
-// Swallow is a check whose outcome cannot change the reward.
-type Swallow struct {
-	Command Command
-	Line    int
-	// How says what throws the outcome away: "||", "|", "export" or "local",
-	// and "unused" when nothing asks for it.
-	How string
-}
-
 // Plant is something that lets files the agent can write take part in the verdict.
 type Plant struct {
 	Kind PlantKind
@@ -81,26 +72,16 @@ type VerifierFacts struct {
 	// NeverZero: some way ends with reward 1, and none with another reward. Some
 	// ways may end without any reward.
 	NeverZero bool
-	// NeverOne: some way ends with a reward, and none with 1 or an unknown one.
-	NeverOne bool
-	// NeverWrites: nothing writes a reward, and nothing the script starts could,
-	// apart from a test runner.
-	NeverWrites bool
 	// AbortsBeforeReward: under set -e a check that fails ends the script before
 	// anything writes a reward.
 	AbortsBeforeReward bool
 	// WithoutReward lists the ways to end without a reward.
 	WithoutReward []Ending
-	// Swallowed lists the checks whose failure changes nothing.
-	Swallowed []Swallow
-	// Delegates are programs of the verifier that may write the reward themselves.
-	Delegates []FileUse
 
 	Downloads []Download
 	Commands  []Command
 	Files     []FileUse
 	Plants    []Plant
-	Exits     []Exit
 	Opaque    []Command // commands whose text is not known, such as eval "$x"
 	// Truncated: the script is beyond the bounds of the model. The claims above
 	// are then all false.
@@ -127,22 +108,16 @@ func Verifier(script []byte) (VerifierFacts, error) {
 	}
 	f := VerifierFacts{
 		Rewards:   rewards(in.rewards, states),
-		Delegates: in.delegates,
 		Commands:  in.trace.Commands,
 		Downloads: Downloads(in.trace.Commands),
 		Files:     Uses(in.trace.Commands),
 		Plants:    plants(in.trace.Commands),
-		Exits:     in.trace.Exits,
 		Opaque:    in.trace.Opaque,
 		Truncated: in.trace.Truncated,
 	}
 	f.WithoutReward = withoutReward(states)
-	if f.Truncated || len(f.Opaque) > 0 {
-		return f, nil
-	}
-	f.claim(states)
-	if !in.blurred {
-		f.Swallowed = in.swallowed(states)
+	if !f.Truncated && len(f.Opaque) == 0 {
+		f.claim(states)
 	}
 	return f, nil
 }
@@ -225,34 +200,11 @@ func (f *VerifierFacts) claim(states []*state) {
 	rest := count[RewardZero] + count[RewardOther] + count[RewardUnknown]
 	f.AlwaysOne = count[RewardOne] > 0 && rest == 0 && count[""] == 0
 	f.NeverZero = count[RewardOne] > 0 && rest == 0 && !maybe
-	f.NeverOne = count[RewardZero]+count[RewardOther] > 0 && count[RewardOne]+count[RewardUnknown] == 0 && !maybe
-	f.NeverWrites = len(f.Rewards) == 0 && len(f.Delegates) == 0 && !slices.ContainsFunc(f.Commands, Command.mentionsReward)
 	for _, e := range f.WithoutReward {
 		if e.Cause == CauseAbort && e.Check && len(e.Programs) == 0 {
 			f.AbortsBeforeReward = true
 		}
 	}
-}
-
-// mentionsReward says whether a command carries the path of a reward file, or
-// writes to a file of that name in a directory that is not known.
-func (c Command) mentionsReward() bool {
-	for _, w := range c.Writes {
-		if !w.Path.Known && mentionsReward(w.Path.Text) {
-			return true
-		}
-	}
-	for _, a := range c.Args {
-		if mentionsReward(a.Text) {
-			return true
-		}
-	}
-	for _, v := range c.Env {
-		if mentionsReward(v.Value.Text) {
-			return true
-		}
-	}
-	return c.Stdin != nil && mentionsReward(c.Stdin.Text)
 }
 
 // withoutReward lists the ways to end without a reward, each place once.
@@ -273,89 +225,4 @@ func withoutReward(states []*state) []Ending {
 	}
 	slices.SortStableFunc(out, func(a, b Ending) int { return a.Line - b.Line })
 	return out
-}
-
-// swallowed finds the checks whose outcome changes no reward.
-func (in *interp) swallowed(states []*state) []Swallow {
-	if len(in.rewards) == 0 {
-		return nil
-	}
-	influences := map[int]bool{}
-	anyInfluence := false
-	for _, chk := range in.checks {
-		influences[chk.id] = in.influences(chk, states)
-		anyInfluence = anyInfluence || influences[chk.id]
-	}
-	var out []Swallow
-	for _, chk := range in.checks {
-		if influences[chk.id] || chk.kind != kindRunner && anyInfluence {
-			continue // a program that prepares the ground may fail unnoticed
-		}
-		if w, ok := chk.command.Program(); ok && AgentWritable(w.Text) {
-			continue
-		}
-		how := chk.how
-		if how == "" {
-			how = "unused"
-		}
-		out = append(out, Swallow{Command: chk.command, Line: chk.command.Line, How: how})
-	}
-	return out
-}
-
-// influences says whether the outcome of a check may change the reward, by its
-// status or through what it prints.
-func (in *interp) influences(chk *check, states []*state) bool {
-	if chk.consumed {
-		return true
-	}
-	outcomes := map[bool]map[Reward]bool{true: {}, false: {}}
-	for _, st := range states {
-		if st.ran>>chk.id&1 == 0 {
-			continue
-		}
-		passed := st.failed>>chk.id&1 == 0
-		r := st.final()
-		if r == RewardUnknown || r == "" && len(st.maybe) > 0 {
-			return true
-		}
-		outcomes[passed][r] = true
-	}
-	if len(outcomes[true]) != len(outcomes[false]) {
-		return true
-	}
-	for r := range outcomes[true] {
-		if !outcomes[false][r] {
-			return true
-		}
-	}
-	for _, later := range in.trace.Commands[min(chk.last+1, len(in.trace.Commands)):] {
-		if later.Offset != chk.command.Offset && later.Name != "tee" && later.mentionsAny(chk.outputs) {
-			return true
-		}
-	}
-	return false
-}
-
-// mentionsAny says whether a command is given one of the files.
-func (c Command) mentionsAny(files []string) bool {
-	texts := make([]string, 0, len(c.Args)+len(c.Reads)+1)
-	for _, a := range append(c.Args[:len(c.Args):len(c.Args)], c.Reads...) {
-		texts = append(texts, a.Text)
-	}
-	if c.Stdin != nil {
-		texts = append(texts, c.Stdin.Text)
-	}
-	for _, f := range files {
-		base := strings.Trim(path.Base(f), `"'`)
-		if base == "" || base == "." || base == "/" {
-			continue
-		}
-		for _, t := range texts {
-			if strings.Contains(t, base) {
-				return true
-			}
-		}
-	}
-	return false
 }

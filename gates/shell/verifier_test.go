@@ -19,8 +19,6 @@ func verdict(v shell.VerifierFacts) []string {
 	}{
 		{"always one", v.AlwaysOne},
 		{"never zero", v.NeverZero},
-		{"never one", v.NeverOne},
-		{"never writes", v.NeverWrites},
 		{"aborts before reward", v.AbortsBeforeReward},
 		{"truncated", v.Truncated},
 	} {
@@ -34,12 +32,6 @@ func verdict(v shell.VerifierFacts) []string {
 			s += " if"
 		}
 		out = append(out, s)
-	}
-	for _, s := range v.Swallowed {
-		out = append(out, fmt.Sprintf("swallowed %s line %d by %s", s.Command.Name, s.Line, s.How))
-	}
-	for _, d := range v.Delegates {
-		out = append(out, "delegate "+d.Path.Text)
 	}
 	for _, o := range v.Opaque {
 		out = append(out, fmt.Sprintf("opaque line %d", o.Line))
@@ -81,7 +73,7 @@ func TestRewards(t *testing.T) {
 		},
 		{
 			name: "a constant after a check that nobody asks", script: "pytest /tests\necho 1 > /logs/verifier/reward.txt\n",
-			want: []string{"always one", "never zero", "reward 1 line 2", "swallowed pytest line 1 by unused"},
+			want: []string{"always one", "never zero", "reward 1 line 2"},
 		},
 		{
 			name: "status in a variable, reward by printf, path by default", script: `REWARD_TEXT="${BENCHFLOW_REWARD_TEXT:-/logs/verifier/reward.txt}"
@@ -98,7 +90,7 @@ printf '%s\n' "$R" > "$REWARD_TEXT"
 		},
 		{
 			name: "both branches write one", script: "if pytest; then echo 1 > /logs/verifier/reward.txt; else echo 1.0 > /logs/verifier/reward.txt; fi\n",
-			want: []string{"always one", "never zero", "reward 1 line 1", "swallowed pytest line 1 by unused"},
+			want: []string{"always one", "never zero", "reward 1 line 1"},
 		},
 		{
 			name: "a list with && and ||", script: "pytest && echo 1 > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt\n",
@@ -114,11 +106,11 @@ printf '%s\n' "$R" > "$REWARD_TEXT"
 		},
 		{
 			name: "one first and nothing takes it back", script: "echo 1 > /logs/verifier/reward.txt\npytest /tests\nexit $?\n",
-			want: []string{"always one", "never zero", "reward 1 line 1", "swallowed pytest line 2 by unused"},
+			want: []string{"always one", "never zero", "reward 1 line 1"},
 		},
 		{
 			name: "always zero", script: "pytest\necho 0 > /logs/verifier/reward.txt\n",
-			want: []string{"never one", "reward 0 line 2", "swallowed pytest line 1 by unused"},
+			want: []string{"reward 0 line 2"},
 		},
 		{
 			name: "a here-document", script: "if pytest; then R=1; else R=0; fi\ncat > /logs/verifier/reward.json <<EOF\n{\"reward\": $R}\nEOF\n",
@@ -142,11 +134,11 @@ printf '%s\n' "$R" > "$REWARD_TEXT"
 		},
 		{
 			name: "a local variable shadows", script: "R=0\nf() { local R=1; pytest; }\nf\necho $R > /logs/verifier/reward.txt\n",
-			want: []string{"never one", "reward 0 line 4", "swallowed pytest line 2 by unused"},
+			want: []string{"reward 0 line 4"},
 		},
 		{
 			name: "a computed score", script: "SCORE=$(python3 /verifier/score.py)\necho \"$SCORE\" > /logs/verifier/reward.txt\n",
-			want: []string{"reward unknown line 2", "delegate /verifier/score.py"},
+			want: []string{"reward unknown line 2"},
 		},
 		{
 			name: "another number", script: "pytest && echo 1 > /logs/verifier/reward.txt || echo 0.5 > /logs/verifier/reward.txt\n",
@@ -168,11 +160,11 @@ for t in one two three; do
 done
 echo $ok > /logs/verifier/reward.txt
 `,
-			want: []string{"reward 1 line 5 if", "reward 0 line 5 if", "delegate /tests/one.py", "delegate /tests/two.py", "delegate /tests/three.py"},
+			want: []string{"reward 1 line 5 if", "reward 0 line 5 if"},
 		},
 		{
 			name: "a loop over files", script: "ok=1\nfor t in /tests/*.sh; do bash $t || ok=0; done\necho $ok > /logs/verifier/reward.txt\n",
-			want: []string{"reward 1 line 3 if", "reward 0 line 3 if", "delegate /tests/*.sh"},
+			want: []string{"reward 1 line 3 if", "reward 0 line 3 if"},
 		},
 		{
 			name: "case on the status", script: "pytest\ncase $? in\n0) echo 1 > /logs/verifier/reward.txt ;;\n*) echo 0 > /logs/verifier/reward.txt ;;\nesac\n",
@@ -216,18 +208,18 @@ echo $ok > /logs/verifier/reward.txt
 		},
 		{
 			name: "a program may write it by itself", script: "python3 /verifier/grade.py\n",
-			want: []string{"delegate /verifier/grade.py"},
+			want: nil,
 		},
 		{
 			name: "a program may overwrite it", script: "echo 1 > /logs/verifier/reward.txt\nbash /tests/run.sh\n",
-			want: []string{"reward 1 line 1", "delegate /tests/run.sh"},
+			want: []string{"reward 1 line 1"},
 		},
-		{name: "nothing", script: "#!/bin/bash\npytest /tests/test_outputs.py\n", want: []string{"never writes"}},
+		{name: "nothing", script: "#!/bin/bash\npytest /tests/test_outputs.py\n", want: nil},
 		{name: "the path is only mentioned", script: "mkdir -p /logs/verifier\nmytool --reward /logs/verifier/reward.txt\n", want: nil},
-		{name: "an empty script", script: "", want: []string{"never writes"}},
+		{name: "an empty script", script: "", want: nil},
 		{
 			name: "another file of that name", script: "echo 1 > /tmp/reward.txt\n",
-			want: []string{"never writes"},
+			want: nil,
 		},
 		{
 			name: "a file of that name somewhere", script: "echo 1 > reward.txt\n",
@@ -243,7 +235,7 @@ echo $ok > /logs/verifier/reward.txt
 		},
 		{
 			name: "in another shell", script: "bash -c 'pytest && echo 1 > \"$0\" || echo 0 > \"$0\"' /logs/verifier/reward.txt\nsh <<'EOF'\necho 1 > /logs/verifier/reward.txt\nEOF\n",
-			want: []string{"always one", "never zero", "reward 1 line 3", "swallowed pytest line 1 by ||"},
+			want: []string{"always one", "never zero", "reward 1 line 3"},
 		},
 		{
 			name: "behind launchers", script: "timeout 60 env X=1 sudo -u root pytest && echo 1 > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt\n",
@@ -264,16 +256,16 @@ echo $ok > /logs/verifier/reward.txt
 	})
 }
 
-// TestSwallowed covers checks whose failure is lost on the way to the reward.
-func TestSwallowed(t *testing.T) {
+// TestLostStatus covers checks whose failure is lost on the way to the reward.
+func TestLostStatus(t *testing.T) {
 	runVerifierCases(t, []verifierCase{
 		{
 			name: "or true", script: "pytest || true\nif [ $? -eq 0 ]; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi\n",
-			want: []string{"always one", "never zero", "reward 1 line 2", "swallowed pytest line 1 by ||"},
+			want: []string{"always one", "never zero", "reward 1 line 2"},
 		},
 		{
 			name: "a pipe hides the status", script: "pytest | tee /logs/verifier/out.txt\nif [ $? -eq 0 ]; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi\n",
-			want: []string{"always one", "never zero", "reward 1 line 2", "swallowed pytest line 1 by |"},
+			want: []string{"always one", "never zero", "reward 1 line 2"},
 		},
 		{
 			name: "pipefail brings it back", script: "set -o pipefail\npytest | tee /logs/verifier/out.txt\nif [ $? -eq 0 ]; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi\n",
@@ -285,7 +277,7 @@ func TestSwallowed(t *testing.T) {
 		},
 		{
 			name: "an echo in between", script: "pytest\necho done\nif [ $? -eq 0 ]; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi\n",
-			want: []string{"always one", "never zero", "reward 1 line 3", "swallowed pytest line 1 by unused"},
+			want: []string{"always one", "never zero", "reward 1 line 3"},
 		},
 		{
 			name: "export hides the status of a substitution", script: "export OUT=$(diff /app/out /tests/expected)\nif [ $? -eq 0 ]; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi\n",
@@ -305,11 +297,11 @@ func TestSwallowed(t *testing.T) {
 		},
 		{
 			name: "one of two suites", script: "pytest /tests/one\npytest /tests/two\nif [ $? -eq 0 ]; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi\n",
-			want: []string{"reward 1 line 3 if", "reward 0 line 3 if", "swallowed pytest line 1 by unused"},
+			want: []string{"reward 1 line 3 if", "reward 0 line 3 if"},
 		},
 		{
 			name: "a program that prepares may fail", script: "bash /tests/prepare.sh || true\nif pytest /tests; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi\n",
-			want: []string{"reward 1 line 2 if", "reward 0 line 2 if", "delegate /tests/prepare.sh"},
+			want: []string{"reward 1 line 2 if", "reward 0 line 2 if"},
 		},
 		{
 			name: "in the background", script: "pytest &\nwait\necho 1 > /logs/verifier/reward.txt\n",
@@ -456,18 +448,6 @@ while read -r l; do :; done < /app/list
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("files (-want +got):\n%s", d)
-	}
-}
-
-// TestExits covers exit codes.
-func TestExits(t *testing.T) {
-	v, err := shell.Verifier([]byte("if pytest; then exit 0; fi\nexit $X\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []shell.Exit{{Code: "0", Line: 1, Guard: "pytest"}, {Code: "unknown", Line: 2}}
-	if d := cmp.Diff(want, v.Exits); d != "" {
-		t.Errorf("exits (-want +got):\n%s", d)
 	}
 }
 
