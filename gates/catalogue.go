@@ -10,7 +10,7 @@ import (
 // changes what it reports.
 const (
 	GateSet = "gates-v2"
-	Version = "2.2.0"
+	Version = "2.3.0"
 )
 
 // Explain returns the catalogue's row for a code.

@@ -50,10 +50,15 @@ func (s *subject) agentImage() *image.Image {
 	built, issues := image.Build(src, context, image.Options{})
 	for _, issue := range issues {
 		switch issue.Code {
-		case image.CodeUnparsed, image.CodeNoFrom, image.CodeBase, image.CodeStage, image.CodeCircular:
+		case image.CodeUnparsed, image.CodeNoFrom, image.CodeBase, image.CodeStage, image.CodeCircular, image.CodeLimit:
 			s.refuse(dockerfile, issue.Line, "the Dockerfile cannot be followed: "+issue.Message)
 		}
 		s.models.missingSource = s.models.missingSource || issue.Code == image.CodeMissing
+	}
+	for _, a := range built.Unlisted {
+		if a.Source != "" {
+			s.refuse(dockerfile, a.Line, fmt.Sprintf("the archive %s, which is unpacked to %s, cannot be looked into: %s", a.Source, a.Target, a.Reason))
+		}
 	}
 	s.models.image = &built
 	return s.models.image
@@ -66,6 +71,9 @@ func (s *subject) verifierFacts() *shell.VerifierFacts {
 	}
 	s.models.made.verifier = true
 	s.models.verifier = readScript(s, s.verifierScript(), shell.Verifier)
+	if s.models.verifier != nil && s.models.verifier.Truncated {
+		s.refuse(s.verifierScript(), 0, "the shell script is too much to be followed to its end")
+	}
 	return s.models.verifier
 }
 
@@ -76,6 +84,9 @@ func (s *subject) solutionFacts() *shell.SolutionFacts {
 	}
 	s.models.made.solution = true
 	s.models.solution = readScript(s, s.OraclePath, shell.Solution)
+	if s.models.solution != nil && s.models.solution.Truncated {
+		s.refuse(s.OraclePath, 0, "the shell script is too much to be followed to its end")
+	}
 	return s.models.solution
 }
 

@@ -151,7 +151,7 @@ func TestOracleRules(t *testing.T) {
 		{"nesting without end", strings.Repeat("(", 300_000), []string{"unparsed solution/solve.sh"}},
 		{"nesting of substitutions", strings.Repeat("$(", 300_000), []string{"unparsed solution/solve.sh"}},
 		{"nesting of arithmetic", "x=" + strings.Repeat("$((", 200_000), []string{"unparsed solution/solve.sh"}},
-		{"a very long pipe", strings.Repeat(": | ", 100_000) + ":\n", stub},
+		{"a very long pipe", strings.Repeat(": | ", 100_000) + ":\n", []string{stub[0], "unparsed solution/solve.sh"}},
 		{"a very long sum", "x=$((1" + strings.Repeat("+1", 200_000) + "))\n", stub},
 		{"a file above the limit", strings.Repeat("# x\n", 1<<18+1), []string{"unparsed solution/solve.sh"}},
 	} {
@@ -270,6 +270,14 @@ func TestUnparsedRule(t *testing.T) {
 		"not UTF-8":           {files{"task.md": "---\na: b\n---\nx\xff\n"}, []string{"unparsed task.md:4"}},
 		"both at once":        {files{"task.md": "\xff", "solution/solve.sh": "if"}, []string{"unparsed solution/solve.sh:1", "unparsed task.md:1"}},
 		"a linked Dockerfile": {files{"environment/Dockerfile": "-> /etc/passwd"}, []string{"unparsed environment/Dockerfile"}},
+		"a Dockerfile beyond the bounds": {
+			files{"environment/Dockerfile": "FROM scratch\n" + strings.Repeat("LABEL a=b\n", 2000) + "COPY data/ /app/data/\n"},
+			[]string{"unparsed environment/Dockerfile:2001"},
+		},
+		"an archive that is not read": {
+			files{"environment/Dockerfile": "FROM scratch\nADD in.tar.xz /app/\n", "environment/in.tar.xz": "\xfd7zXZ\x00rest"},
+			[]string{"unparsed environment/Dockerfile:2"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reportOne(t, sample("ledger", test.changes), nil, gates.Options{})

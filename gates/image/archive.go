@@ -177,9 +177,9 @@ type listing struct {
 }
 
 // members lists an archive: a tar in any packing that is read, or a zip file
-// when zips are asked for. An archive of the context is read once.
+// when zips are asked for. An archive of the context is read once for each.
 func (b *builder) members(f *Placed, zips bool) listing {
-	key := f.Source + "\x00" + f.Member
+	key := fmt.Sprintf("%s\x00%s\x00%t", f.Source, f.Member, zips)
 	if l, ok := b.archives[key]; ok && f.Source != "" {
 		return l
 	}

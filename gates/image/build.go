@@ -85,7 +85,7 @@ type builder struct {
 	shellWork int // spent on RUN instructions
 	truncated bool
 	budget    budget
-	archives  map[string]listing // by source and member
+	archives  map[string]listing // by source, member and whether zips count
 }
 
 // stage is one FROM and what follows it.

@@ -123,6 +123,10 @@ func runInstructionCases() []buildCase {
 			want: []string{"/bin/tool = - RUN:3 link", "/hard = a.txt RUN:3", "/s/a.txt = a.txt COPY:2"},
 		},
 		{
+			name: "a zip file that ADD did not unpack", dockerfile: "FROM debian\nADD set.zip /tmp/\nRUN cd /srv && unzip -q /tmp/set.zip\n", context: data,
+			want: []string{"/srv/z/one.txt = set.zip!z/one.txt RUN:3", "/tmp/set.zip = set.zip ADD:2"},
+		},
+		{
 			name: "archives that are unpacked", dockerfile: "FROM debian\nCOPY set.tar set.zip /tmp/\nRUN tar -xf /tmp/set.tar -C /opt && cd /srv && unzip -q /tmp/set.zip && rm /tmp/set.*\n", context: data,
 			want: []string{
 				"/opt/two.txt = set.tar!two.txt RUN:3", "/opt/x/one.txt = set.tar!x/one.txt RUN:3", "/srv/z/one.txt = set.zip!z/one.txt RUN:3",

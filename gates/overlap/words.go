@@ -9,14 +9,23 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalize prepares text for wordHashes: NFKC and lower case. ASCII stays as it is, since hashing lowers it.
+// normalize prepares text for wordHashes: NFKC and lower case. ASCII stays as it is, since hashing lowers it. Format
+// characters, such as a zero-width space or a soft hyphen, are dropped: nobody sees them, so they end no word.
 func normalize(text string) string {
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
-			return strings.ToLower(norm.NFKC.String(text))
+			return strings.ToLower(norm.NFKC.String(strings.Map(visible, text)))
 		}
 	}
 	return text
+}
+
+// visible drops format characters for strings.Map.
+func visible(r rune) rune {
+	if unicode.Is(unicode.Cf, r) {
+		return -1
+	}
+	return r
 }
 
 func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
