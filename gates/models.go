@@ -64,13 +64,23 @@ func (s *subject) agentImage() *image.Image {
 	return s.models.image
 }
 
+// imageEnv are the variables that the Dockerfile sets for whatever runs in the image, the verifier too.
+func (s *subject) imageEnv() map[string]string {
+	if img := s.agentImage(); img != nil {
+		return img.Env
+	}
+	return nil
+}
+
 // verifierFacts is what the verifier's script does; nil when there is none that can be read as a shell script.
 func (s *subject) verifierFacts() *shell.VerifierFacts {
 	if s.models.made.verifier {
 		return s.models.verifier
 	}
 	s.models.made.verifier = true
-	s.models.verifier = readScript(s, s.verifierScript(), shell.Verifier)
+	s.models.verifier = readScript(s, s.verifierScript(), func(script []byte) (shell.VerifierFacts, error) {
+		return shell.Verifier(script, s.imageEnv())
+	})
 	if s.models.verifier != nil && s.models.verifier.Truncated {
 		s.refuse(s.verifierScript(), 0, "the shell script is too much to be followed to its end")
 	}
@@ -144,7 +154,7 @@ func (s *subject) testFiles() []testFile {
 			s.refuse(e.Path, bad.Line, fmt.Sprintf("the Python file cannot be parsed: %s", bad.Msg))
 		}
 		if err == nil {
-			s.models.tests = append(s.models.tests, testFile{e.Path, pyfacts.Collect(module)})
+			s.models.tests = append(s.models.tests, testFile{e.Path, pyfacts.Collect(module, s.imageEnv())})
 		}
 	}
 	return s.models.tests

@@ -81,7 +81,7 @@ func (s *subject) writtenBy(program string) []string {
 		return nil // the program may be broken on purpose: mending it can be the task
 	}
 	var paths []string
-	for _, use := range pyfacts.Collect(module).Paths {
+	for _, use := range pyfacts.Collect(module, nil).Paths {
 		if use.Access == pyfacts.Write && use.Exact && path.IsAbs(use.Path) {
 			paths = append(paths, path.Clean(use.Path))
 		}

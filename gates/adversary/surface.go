@@ -87,7 +87,7 @@ func surfaceOf(p *task.Package) surface {
 				take(m)
 			}
 			if path.Base(name) == "test.sh" {
-				if facts, err := shell.Verifier(text); err == nil {
+				if facts, err := shell.Verifier(text, nil); err == nil {
 					for _, f := range facts.Files {
 						if at, ok := f.Path.Const(); ok {
 							take(at)

@@ -39,7 +39,7 @@ func TestAgainstBash(t *testing.T) {
 	runs := 0
 	for seed := range scripts {
 		g := scriptOf.Example(seed)
-		v, err := shell.Verifier([]byte(g.text))
+		v, err := shell.Verifier([]byte(g.text), nil)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, g.text)
 		}

@@ -35,7 +35,7 @@ func BenchmarkVerifier(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(usualVerifier)))
 	for b.Loop() {
-		if _, err := shell.Verifier([]byte(usualVerifier)); err != nil {
+		if _, err := shell.Verifier([]byte(usualVerifier), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -27,7 +27,7 @@ func FuzzVerifier(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, script []byte) {
-		v, err := shell.Verifier(script)
+		v, err := shell.Verifier(script, nil)
 		if err != nil {
 			return
 		}

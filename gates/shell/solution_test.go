@@ -191,13 +191,13 @@ func TestFollow(t *testing.T) {
 // truncated, and no claim is made.
 func TestBounds(t *testing.T) {
 	t.Run("a long script", func(t *testing.T) {
-		if _, err := shell.Verifier([]byte(strings.Repeat("a", shell.MaxBytes+1))); err == nil {
+		if _, err := shell.Verifier([]byte(strings.Repeat("a", shell.MaxBytes+1)), nil); err == nil {
 			t.Error("accepted")
 		}
 	})
 	for _, open := range []string{"(", "$(", "{ ", "if ", "\"$(", "${a:-", "$((", "<(", "case a in a) ", "while ", "((", "a[", "[[ a && ( "} {
 		t.Run("nested "+open, func(t *testing.T) {
-			if _, err := shell.Verifier([]byte(strings.Repeat(open, 20_000))); err == nil {
+			if _, err := shell.Verifier([]byte(strings.Repeat(open, 20_000)), nil); err == nil {
 				t.Error("accepted")
 			}
 		})
@@ -217,7 +217,7 @@ func TestBounds(t *testing.T) {
 		}
 	})
 	t.Run("too many paths", func(t *testing.T) {
-		v, err := shell.Verifier([]byte(strings.Repeat("if a; then x=$x$?; fi; y=$((y+1)); while b; do c || d; e; done\n", 1500)))
+		v, err := shell.Verifier([]byte(strings.Repeat("if a; then x=$x$?; fi; y=$((y+1)); while b; do c || d; e; done\n", 1500)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func TestBounds(t *testing.T) {
 		for i := range 30 {
 			fmt.Fprintf(&b, "if cond%d; then V%d=1; else V%d=2; fi\n", i, i, i)
 		}
-		v, err := shell.Verifier([]byte(b.String() + "if pytest; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi\n"))
+		v, err := shell.Verifier([]byte(b.String()+"if pytest; then echo 1 > /logs/verifier/reward.txt; else echo 0 > /logs/verifier/reward.txt; fi\n"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -88,21 +89,21 @@ type VerifierFacts struct {
 	Truncated bool
 }
 
-// Verifier says what a verifier script does. The error is a *SyntaxError, or
-// wraps ErrNotShell.
-func Verifier(script []byte) (VerifierFacts, error) {
-	in, states, err := run(script, Options{
-		Script: "/verifier/test.sh",
-		Assume: map[string]string{
-			"BENCHFLOW_VERIFIER_DIR":        "/verifier",
-			"BENCHFLOW_REWARD_TEXT":         "/logs/verifier/reward.txt",
-			"BENCHFLOW_REWARD_JSON":         "/logs/verifier/reward.json",
-			"BENCHFLOW_REWARD_DETAILS_JSON": "/logs/verifier/reward-details.json",
-			"BENCHFLOW_CTRF_JSON":           "/logs/verifier/ctrf.json",
-			"BENCHFLOW_PYTEST_BIN":          "pytest",
-		},
-		watch: rewardFile,
+// Verifier says what a verifier script does. env are the variables of the image
+// that it runs in; like those of the harness, they decide no branch. The error is
+// a *SyntaxError, or wraps ErrNotShell.
+func Verifier(script []byte, env map[string]string) (VerifierFacts, error) {
+	assume := map[string]string{}
+	maps.Copy(assume, env)
+	maps.Copy(assume, map[string]string{
+		"BENCHFLOW_VERIFIER_DIR":        "/verifier",
+		"BENCHFLOW_REWARD_TEXT":         "/logs/verifier/reward.txt",
+		"BENCHFLOW_REWARD_JSON":         "/logs/verifier/reward.json",
+		"BENCHFLOW_REWARD_DETAILS_JSON": "/logs/verifier/reward-details.json",
+		"BENCHFLOW_CTRF_JSON":           "/logs/verifier/ctrf.json",
+		"BENCHFLOW_PYTEST_BIN":          "pytest",
 	})
+	in, states, err := run(script, Options{Script: "/verifier/test.sh", Assume: assume, watch: rewardFile})
 	if err != nil {
 		return VerifierFacts{}, err
 	}

@@ -49,7 +49,7 @@ func runVerifierCases(t *testing.T, cases []verifierCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			v, err := shell.Verifier([]byte(c.script))
+			v, err := shell.Verifier([]byte(c.script), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -372,7 +372,7 @@ cd /app
 python3 /tests/check.py
 pytest
 echo 1 > /logs/verifier/reward.txt
-`))
+`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +403,7 @@ bash check.sh
 /usr/bin/python3 /verifier/ok.py
 cp /verifier/test_outputs.py /app/ && pytest /app/test_outputs.py
 cp -r /tests/suite /app/suite; pytest /app/suite/test_a.py
-`))
+`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -433,7 +433,7 @@ diff <(sort /app/out) "$DIR"/expected.txt
 jq .x /app/out.json
 cp /verifier/data/in.csv /tmp/in.csv
 while read -r l; do :; done < /app/list
-`))
+`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -463,7 +463,7 @@ func TestRefused(t *testing.T) {
 		{"an open here-document", "cat <<EOF\nx\n", 1, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := shell.Verifier([]byte(c.script))
+			_, err := shell.Verifier([]byte(c.script), nil)
 			var e *shell.SyntaxError
 			if !errors.As(err, &e) || e.Line != c.line || e.Column != c.column || e.Message == "" {
 				t.Errorf("error %v (%#v), want line %d, column %d", err, e, c.line, c.column)
@@ -473,7 +473,7 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := shell.Verifier([]byte("#!/usr/bin/env python3\nprint(1)\n")); !errors.Is(err, shell.ErrNotShell) {
+	if _, err := shell.Verifier([]byte("#!/usr/bin/env python3\nprint(1)\n"), nil); !errors.Is(err, shell.ErrNotShell) {
 		t.Errorf("a Python script: error %v", err)
 	}
 }

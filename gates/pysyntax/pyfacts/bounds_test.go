@@ -80,6 +80,6 @@ func BenchmarkCollect(b *testing.B) {
 	b.SetBytes(int64(len(source)))
 	b.ReportAllocs()
 	for b.Loop() {
-		Collect(m)
+		Collect(m, nil)
 	}
 }

@@ -89,7 +89,9 @@ func (c *collector) environment(name, fallback pysyntax.Expr, s *scope, depth in
 		env = variable[0].text
 	}
 	vs := unknown()
-	if fallback != nil {
+	if text, set := c.env[env]; set {
+		vs = []value{{text: text}}
+	} else if fallback != nil {
 		vs = c.eval(fallback, s, depth+1)
 	}
 	out := make([]value, len(vs))

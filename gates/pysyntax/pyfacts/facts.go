@@ -197,9 +197,10 @@ func (f *Facts) ExistenceOnly() []string {
 	return paths
 }
 
-// Collect reads the facts from a parsed file.
-func Collect(m *pysyntax.Module) *Facts {
-	c := &collector{m: m, total: fileSteps, facts: &Facts{}}
+// Collect reads the facts from a parsed file. env are the environment variables that it is run with, as far as they are
+// known.
+func Collect(m *pysyntax.Module, env map[string]string) *Facts {
+	c := &collector{m: m, env: env, total: fileSteps, facts: &Facts{}}
 	c.newBudget()
 	c.index()
 	c.seeded = c.seeds()

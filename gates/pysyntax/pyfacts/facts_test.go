@@ -77,7 +77,7 @@ func mark(set bool, word string) string {
 
 func collect(t testing.TB, source string) *Facts {
 	t.Helper()
-	return Collect(parse(t, source))
+	return Collect(parse(t, source), nil)
 }
 
 func parse(t testing.TB, source string) *pysyntax.Module {

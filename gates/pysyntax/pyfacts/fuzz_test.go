@@ -16,13 +16,13 @@ func FuzzCollect(f *testing.F) {
 		if err != nil {
 			return
 		}
-		facts := Collect(m)
+		facts := Collect(m, nil)
 		for _, use := range facts.Paths {
 			if use.Exact && strings.Contains(use.Path, Unknown) && !strings.Contains(m.Text, Unknown) {
 				t.Fatalf("%q is called exact", use.Path)
 			}
 		}
-		if first, second := render(facts), render(Collect(m)); first != second {
+		if first, second := render(facts), render(Collect(m, nil)); first != second {
 			t.Fatalf("two answers:\n%s\n%s", first, second)
 		}
 	})

@@ -14,6 +14,7 @@ const (
 // collector holds what is known about a file while its facts are collected.
 type collector struct {
 	m      *pysyntax.Module
+	env    map[string]string
 	facts  *Facts
 	budget int // steps left for the statement at hand
 	total  int // steps left for the rest of the file
