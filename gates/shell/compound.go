@@ -116,7 +116,7 @@ func (in *interp) forClause(cmd *syntax.ForClause, states []*state) []*state {
 	iter, ok := cmd.Loop.(*syntax.WordIter)
 	if !ok {
 		loop := cmd.Loop.(*syntax.CStyleLoop)
-		return in.openLoop(cmd, states, func(st *state) {
+		return in.openLoop(cmd, states, false, func(st *state) {
 			if loop.Init != nil {
 				in.arith(st, loop.Init)
 			}
@@ -133,7 +133,9 @@ func (in *interp) forClause(cmd *syntax.ForClause, states []*state) []*state {
 				if len(items) == 1 {
 					pattern = items[0]
 				}
-				return in.openLoop(cmd, []*state{st}, func(st *state) { st.set(iter.Name.Value, pattern) })
+				// What is done to each file that a pattern matches is done to all that there are.
+				pattern.match = in.opts.MustSucceed && pattern.Known && pattern.Glob && !cmd.Select
+				return in.openLoop(cmd, []*state{st}, pattern.match, func(st *state) { st.set(iter.Name.Value, pattern) })
 			}
 			return in.unroll(cmd, iter.Name.Value, items, st)
 		})
@@ -173,8 +175,9 @@ func (in *interp) unroll(cmd *syntax.ForClause, name string, items []value, st *
 	return append(out, states...)
 }
 
-// openLoop runs the body any number of times up to the rounds of enterLoop.
-func (in *interp) openLoop(cmd *syntax.ForClause, states []*state, round func(*state)) []*state {
+// openLoop runs the body any number of times up to the rounds of enterLoop. sure
+// says that the first round is no condition.
+func (in *interp) openLoop(cmd *syntax.ForClause, states []*state, sure bool, round func(*state)) []*state {
 	rounds, leave := in.enterLoop()
 	defer leave()
 	g := in.guardOf(cmd, cmd.Loop)
@@ -191,7 +194,7 @@ func (in *interp) openLoop(cmd *syntax.ForClause, states []*state, round func(*s
 		for _, st := range states {
 			round(st)
 		}
-		body := in.guarded(g, func() []*state { return in.stmts(cmd.Do, states) })
+		body := in.branch(!sure || i > 0, g, func() []*state { return in.stmts(cmd.Do, states) })
 		var left []*state
 		states, left = in.iterated(body)
 		out = append(out, left...)

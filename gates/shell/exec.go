@@ -1,6 +1,9 @@
 package shell
 
 import (
+	"slices"
+	"strings"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -297,6 +300,11 @@ func (in *interp) binary(s *syntax.Stmt, cmd *syntax.BinaryCmd, states []*state)
 // the one before.
 func (in *interp) pipeline(cmd *syntax.BinaryCmd, states []*state) []*state {
 	elements := flatten(cmd)
+	for i := len(elements) - 1; i > 0; i-- {
+		if s := findExec(elements[i-1], elements[i]); s != nil {
+			elements = slices.Replace(elements, i-1, i+1, s)
+		}
+	}
 	if len(elements) > maxPipe {
 		in.trace.Truncated = true
 		elements = elements[:maxPipe]
@@ -376,6 +384,27 @@ func flatten(cmd *syntax.BinaryCmd) []*syntax.Stmt {
 		out[i], out[j] = out[j], out[i]
 	}
 	return out
+}
+
+// findExec reads "find … | xargs rm …" as "find … -exec rm …"; nil if the two
+// commands are something else.
+func findExec(find, xargs *syntax.Stmt) *syntax.Stmt {
+	from, ok := find.Cmd.(*syntax.CallExpr)
+	to, okay := xargs.Cmd.(*syntax.CallExpr)
+	if !ok || !okay || literalArg(from, 0) != "find" || literalArg(to, 0) != "xargs" {
+		return nil
+	}
+	rest := to.Args[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0].Lit(), "-") {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 || rest[0].Lit() != "rm" {
+		return nil
+	}
+	exec := &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{ValuePos: rest[0].Pos(), ValueEnd: rest[0].Pos(), Value: "-exec"}}}
+	joined := *xargs
+	joined.Cmd = &syntax.CallExpr{Args: slices.Concat(from.Args, []*syntax.Word{exec}, rest)}
+	return &joined
 }
 
 // popOutput ends the innermost capture and returns what it holds.

@@ -212,7 +212,7 @@ func (in *interp) part(st *state, p syntax.WordPart, quoted bool) value {
 		return in.concat(st, p.Parts, true)
 	case *syntax.ParamExp:
 		v := in.param(st, p)
-		if quoted {
+		if quoted && !v.match {
 			v.Glob = false
 		} else if v.Known && strings.ContainsAny(v.Text, "*?[") {
 			v.Glob = true

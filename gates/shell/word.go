@@ -88,6 +88,8 @@ type value struct {
 	inverted bool
 	// failed marks an exit status that is some number other than 0.
 	failed bool
+	// match says that a pattern stands for each file that it matches, also in quotes.
+	match bool
 	// list holds the elements of an array; nil for a scalar.
 	list []value
 }
@@ -167,7 +169,7 @@ func (v value) certain() (string, bool) {
 
 // equal says whether two values are interchangeable in a state.
 func (v value) equal(o value) bool {
-	if v.Word != o.Word || v.sym != o.sym || v.inverted != o.inverted || v.failed != o.failed || len(v.list) != len(o.list) {
+	if v.Word != o.Word || v.sym != o.sym || v.inverted != o.inverted || v.failed != o.failed || v.match != o.match || len(v.list) != len(o.list) {
 		return false
 	}
 	for i := range v.list {
@@ -181,7 +183,7 @@ func (v value) equal(o value) bool {
 // key appends a text to b that two values share only if they are equal.
 func (v value) key(b *strings.Builder) {
 	flags := byte('0')
-	for i, set := range []bool{v.Known, v.Assumed, v.Glob, v.failed, v.inverted} {
+	for i, set := range []bool{v.Known, v.Assumed, v.Glob, v.failed, v.inverted, v.match} {
 		if set {
 			flags += 1 << i
 		}
