@@ -52,14 +52,14 @@ func rejectRules() []report.Rule {
 	return []report.Rule{
 		{
 			Code: "oracle-in-image", Severity: report.Reject, Title: "Reference solution in the image",
-			Meaning: "The image build puts files of the reference solution where the agent can read them: by their path, through a wildcard of the build context, or as an identical or nearly identical file under another name.",
+			Meaning: "The image build puts files of the reference solution where the agent can read them: by their path, through a wildcard of the build context, or as an identical or nearly identical file under another name, packed or not.",
 			Why:     "An agent that finds the solution is rewarded for copying it and learns nothing else.",
 			Example: "COPY . /app with a helper.sh in the context that has the text of solve.sh.",
 			Fix:     "Keep the solution outside environment/ and list what the agent needs in COPY by name.",
 		},
 		{
 			Code: "verifier-in-image", Severity: report.Reject, Title: "Verifier in the image",
-			Meaning: "The image build puts test.sh, the tests, what they run or import, or the verifier's expected outputs where the agent can read them: by their path, or as an identical or nearly identical file under another name.",
+			Meaning: "The image build puts test.sh, the tests, what they run or import, or the verifier's expected outputs where the agent can read them: by their path, or as an identical or nearly identical file under another name, packed or not.",
 			Why:     "Tests that are visible can be satisfied without solving the task.",
 			Example: "COPY tests/ /app/tests/ where tests/ repeats verifier/test_outputs.py.",
 			Fix:     "Keep tests and expected outputs in verifier/; they are mounted only while grading.",

@@ -48,6 +48,12 @@ func leaks(_ *batch, s *subject) []report.Finding {
 			found = append(found, s.finding(code, dockerfile, f.Line, message))
 		}
 	}
+	for _, f := range s.agentImage().Packed {
+		if code, how := copied(f, all, lines); code != "" {
+			s.leaked[f.Target] = true
+			found = append(found, s.finding(code, dockerfile, f.Line, fmt.Sprintf("the image gets %s, in which %s has %s", place(f), f.Member, how)))
+		}
+	}
 	return found
 }
 

@@ -1,6 +1,7 @@
 package gates_test
 
 import (
+	"archive/zip"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -158,6 +159,45 @@ func TestOracleRules(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := reportOne(t, sample("ledger", files{"solution/solve.sh": test.solve}), nil, gates.Options{})
 			if diff := cmp.Diff(test.want, found(r, "ledger")); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An archive that the image holds as it is can be opened by the agent as well as one that the build unpacks.
+func TestSolutionInAnArchive(t *testing.T) {
+	archive := func(content string) string {
+		var b strings.Builder
+		w := zip.NewWriter(&b)
+		f, err := w.Create("backup/notes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	solve := sample("ledger", nil)["solution/solve.sh"]
+	for _, test := range []struct {
+		name, build, content string
+		want                 []string
+	}{
+		{"left packed", "COPY kit.zip /opt/", solve, []string{"oracle-in-image environment/Dockerfile:4"}},
+		{"under a directory", "COPY . /opt/", solve, []string{"oracle-in-image environment/Dockerfile:4"}},
+		{"added, then unpacked", "ADD kit.zip /tmp/\nRUN unzip /tmp/kit.zip -d /opt && rm /tmp/kit.zip", solve, []string{"oracle-in-image environment/Dockerfile:5"}},
+		{"of other things", "COPY kit.zip /opt/", "#!/bin/bash\nmake -C /app everything else\n", nil},
+		{"taken away", "COPY kit.zip /opt/\nRUN rm /opt/kit.zip", solve, nil},
+		{"not copied", "", solve, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			pkg := sample("ledger", files{"environment/kit.zip": archive(test.content)})
+			pkg["environment/Dockerfile"] += test.build + "\n"
+			if diff := cmp.Diff(test.want, found(reportOne(t, pkg, nil, gates.Options{}), "ledger")); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
 		})

@@ -244,18 +244,38 @@ func (b *builder) extract(s *stage, from, dir string, like Placed) {
 	}
 }
 
+// packed lists what an archive of the context holds that is in the image as it is.
+func (b *builder) packed(f *Placed) []Placed {
+	switch strings.ToLower(path.Ext(f.Source)) {
+	case ".tar", ".tgz", ".gz", ".tbz", ".tbz2", ".bz2", ".zip", ".jar", ".whl":
+	default:
+		return nil
+	}
+	if f.Member != "" {
+		return nil
+	}
+	var files []Placed
+	for _, m := range b.members(f, true).members {
+		files = append(files, memberOf(f, m, *f))
+	}
+	return files
+}
+
+// memberOf is a member of an archive as a file; like says where it is.
+func memberOf(archive *Placed, m member, like Placed) Placed {
+	like.Source, like.Member, like.Size, like.Link, like.content = archive.Source, m.name, m.size, m.link, nil
+	if m.data != nil {
+		like.content = func() ([]byte, error) { return m.data, nil }
+	}
+	return like
+}
+
 // placeMembers places what was found in an archive.
 func (b *builder) placeMembers(s *stage, archive *Placed, members []member, dir string, like Placed) {
 	s.tree.mkdir(dir)
 	for _, m := range members {
-		p := like
-		p.Target, p.Source, p.Member = path.Join(dir, m.name), archive.Source, m.name
-		p.Size, p.Link = m.size, m.link
-		if m.data != nil {
-			data := m.data
-			p.content = func() ([]byte, error) { return data, nil }
-		}
-		b.place(s, p)
+		like.Target = path.Join(dir, m.name)
+		b.place(s, memberOf(archive, m, like))
 	}
 }
 

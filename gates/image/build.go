@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,8 +253,10 @@ func (b *builder) markUses(target *stage) {
 // result describes the image of the target stage.
 func (b *builder) result(s *stage) {
 	img := &b.img
-	for _, f := range s.tree.files {
+	for _, target := range slices.Sorted(maps.Keys(s.tree.files)) {
+		f := s.tree.files[target]
 		img.Files = append(img.Files, *f)
+		img.Packed = append(img.Packed, b.packed(f)...)
 	}
 	for _, f := range s.gone {
 		img.Files = append(img.Files, *f)

@@ -12,6 +12,9 @@ type Image struct {
 	// Files are the files that instructions placed in the final stage, sorted by
 	// target. The base image's own files are not known and not listed.
 	Files []Placed
+	// Packed are the members of archives among Files, as far as they can be read;
+	// their Target is that of the archive.
+	Packed []Placed
 	// Mounts are the files that RUN --mount=type=bind made readable for a while.
 	Mounts []Mount
 	// RemoteAdds are ADD instructions with a URL or a Git repository.
