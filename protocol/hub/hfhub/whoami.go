@@ -66,10 +66,10 @@ func (p *People) Whoami(ctx context.Context, token string) (protocol.Identity, e
 	if err != nil {
 		return protocol.Identity{}, whoamiError(err)
 	}
-	if who.Type != "user" {
+	if who.Type != "user" && who.Type != "" {
 		return protocol.Identity{}, protocol.ErrForbidden.Detailf("This is a token of the kind %q. Use one of a person.", who.Type)
 	}
-	if err := validSlug(who.Name); err != nil || len(who.Orgs) > maxOrgs {
+	if err := validSlug(who.Name); err != nil || who.Type == "" || len(who.Orgs) > maxOrgs {
 		return protocol.Identity{}, away("identifying you", &outbound.Error{Doing: call.Doing, Host: "the hub", Status: http.StatusOK, Err: errors.Join(errors.New("the answer names no person"), err)})
 	}
 	id := protocol.Identity{Name: who.Name}
