@@ -277,6 +277,7 @@ func TestFailures(t *testing.T) {
 		{name: "502, an HTML page", setup: api(trees, 0, hubtest.Page(502)), want: away, say: "cannot be reached"},
 		{name: "200, an HTML page", setup: api(trees, 0, hubtest.Page(200)), want: away, say: "instead of JSON"},
 		{name: "HTML for a commit", setup: api(commits, 0, hubtest.Page(200)), want: away, say: "of no use"},
+		{name: "another commit than was asked for", rev: strings.Repeat("a", 40), setup: api(commits, 0, hubtest.Text("application/vnd.github.sha", strings.Repeat("b", 40))), want: away, say: "names no commit"},
 		{name: "wrong type", setup: api(trees, 0, hubtest.WrongType("text/plain")), want: away, say: "instead of JSON"},
 		{name: "an unknown mode", setup: api(trees, 0, hubtest.Changed(func(b string) string { return strings.Replace(b, "100755", "100123", 1) })), want: protocol.ErrSourceRefused, say: "100123"},
 		{name: "a name that is not UTF-8", setup: api(trees, 0, hubtest.Changed(func(b string) string { return strings.Replace(b, "run.sh", "r\uFFFDn.sh", 1) })), want: protocol.ErrSourceRefused, say: "cannot be read"},
