@@ -43,7 +43,7 @@ func (s *Store) attach(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	applied, err := s.applied(ctx)
+	applied, err := appliedTo(ctx, s.writer)
 	if err != nil {
 		return err
 	}

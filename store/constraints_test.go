@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	lib "modernc.org/sqlite/lib"
@@ -83,5 +85,21 @@ func TestTheDatabaseGuardsItself(t *testing.T) {
 				t.Errorf("%s: code %d (%v), want %d", c.try, got, err, c.want)
 			}
 		})
+	}
+}
+
+func TestTheRunThatHasNotEndedIsFoundByItsIndex(t *testing.T) {
+	s := openTest(t)
+	rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN SELECT "+runColumns+" FROM "+runTables+" WHERE r.id = "+liveRun+" ORDER BY r.created DESC, r.id DESC LIMIT 2")
+	steps, err := many(rows, err, func(r scanner) (detail string, err error) {
+		var none any
+		return detail, r.Scan(&none, &none, &none, &detail)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const byIndex = "SCAN runs USING INDEX one_active_run"
+	if !slices.Contains(steps, byIndex) || slices.ContainsFunc(steps, func(d string) bool { return strings.HasPrefix(d, "SCAN") && d != byIndex }) {
+		t.Errorf("it is looked for among all runs: %q", steps)
 	}
 }

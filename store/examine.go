@@ -132,7 +132,7 @@ func (t *tx) ids(ctx context.Context, to *[]string, query string, args ...any) e
 }
 
 func (t *tx) examineRuns(ctx context.Context, e *Examination) error {
-	const live = "r.state IN ('queued', 'running')"
+	const live = "r.id = " + liveRun
 	hourAgo := micros(t.now.Add(-time.Hour))
 	for _, q := range []struct {
 		to    *[]string

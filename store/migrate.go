@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (s *Store) migrate(ctx context.Context, all []migrations.Migration) error {
 	if _, err := s.writer.ExecContext(ctx, table); err != nil {
 		return explain("open the list of migrations", err)
 	}
-	applied, err := s.applied(ctx)
+	applied, err := appliedTo(ctx, s.writer)
 	if err != nil {
 		return err
 	}
@@ -73,8 +74,9 @@ func scanStep(r scanner) (st step, err error) {
 	return st, r.Scan(&st.number, &st.name, &st.sha256)
 }
 
-func (s *Store) applied(ctx context.Context) ([]step, error) {
-	rows, err := s.writer.QueryContext(ctx, "SELECT number, name, sha256 FROM migrations ORDER BY number")
+// appliedTo lists the migrations that a database went through.
+func appliedTo(ctx context.Context, db *sql.DB) ([]step, error) {
+	rows, err := db.QueryContext(ctx, "SELECT number, name, sha256 FROM migrations ORDER BY number")
 	steps, err := many(rows, err, scanStep)
 	if err != nil {
 		return nil, explain("read the list of migrations", err)

@@ -63,10 +63,8 @@ func (s *Store) look(ctx context.Context, o Options, path string) (applied []ste
 	if all, err = migrations.All(); err != nil {
 		return nil, nil, err
 	}
-	rows, err := s.reader.QueryContext(ctx, "SELECT number, name, sha256 FROM migrations ORDER BY number")
-	applied, err = many(rows, err, scanStep)
-	if err != nil {
-		return nil, nil, explain("read the list of migrations", err)
+	if applied, err = appliedTo(ctx, s.reader); err != nil {
+		return nil, nil, err
 	}
 	return applied, all, checkApplied(s.dir, applied, all)
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
-	"hash"
 
 	"github.com/posttrainarena/arena/protocol"
 )
@@ -53,15 +52,11 @@ func (t *tx) remember(ctx context.Context, kind, id string, r request) error {
 func bodyHash(parts ...string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	for _, p := range parts {
-		hashPart(h, p)
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(p)))
+		h.Write(n[:])
+		h.Write([]byte(p))
 	}
 	h.Sum(sum[:0])
 	return sum
-}
-
-func hashPart(h hash.Hash, part string) {
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(part)))
-	h.Write(n[:])
-	h.Write([]byte(part))
 }

@@ -46,7 +46,7 @@ func (s *Store) Runs(ctx context.Context, want protocol.RunFilter, page protocol
 	f.equal("r.collection", want.Collection)
 	f.equal("r.author", want.Author)
 	if want.Live {
-		f.conditions = append(f.conditions, liveRun)
+		f.conditions = append(f.conditions, "r.id = "+liveRun)
 	}
 	err = s.view(ctx, "list runs", func(t *tx) error {
 		rows, next, err = list(ctx, t, page, listQuery[protocol.Run]{
@@ -58,9 +58,10 @@ func (s *Store) Runs(ctx context.Context, want protocol.RunFilter, page protocol
 	return rows, next, err
 }
 
-// liveRun selects the runs that have not ended, in the words of the index that
-// allows one of them.
-const liveRun = "state IN ('queued', 'running')"
+// liveRun is the run that has not ended, in the words of the index that allows
+// one of them. The index is named because SQLite would rather look through every
+// run there ever was.
+const liveRun = "(SELECT id FROM runs INDEXED BY one_active_run WHERE state IN ('queued', 'running'))"
 
 func (t *tx) run(ctx context.Context, id string) (protocol.Run, error) {
 	return one(t.QueryRowContext(ctx, "SELECT "+runColumns+" FROM "+runTables+" WHERE r.id = ?", id), scanRun,
@@ -110,7 +111,7 @@ func (s *Store) Tally(ctx context.Context, challenge string) (sum protocol.RunTa
 
 // activeRun is the id of the run that is active in the arena; empty when none.
 func (t *tx) activeRun(ctx context.Context) (id string, err error) {
-	err = t.QueryRowContext(ctx, "SELECT coalesce(min(id), '') FROM runs WHERE "+liveRun).Scan(&id)
+	err = t.QueryRowContext(ctx, "SELECT coalesce("+liveRun+", '')").Scan(&id)
 	return id, err
 }
 
