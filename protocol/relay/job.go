@@ -3,10 +3,12 @@ package relay
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"mime"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -115,9 +117,11 @@ func (j Job) once(ctx context.Context, at string, handler http.Handler) (time.Du
 		if resp != nil {
 			switch resp.StatusCode {
 			case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusGone:
-				return 0, fmt.Errorf("%w: it answers %s", ErrOver, resp.Status)
+				if arenaSays(resp) {
+					return 0, fmt.Errorf("%w: it answers %s", ErrOver, resp.Status)
+				}
 			}
-			return 0, fmt.Errorf("the arena answers %s", resp.Status)
+			return 0, fmt.Errorf("the arena, or what stands before it, answers %s", resp.Status)
 		}
 		return 0, fmt.Errorf("dial the arena: %w", err)
 	}
@@ -138,6 +142,19 @@ func (j Job) once(ctx context.Context, at string, handler http.Handler) (time.Du
 	err = server.Serve(&single{conn: conn})
 	_ = server.Close()
 	return time.Since(began), fmt.Errorf("the connection ended: %w", err)
+}
+
+// arenaSays reports whether a refusal is the arena's own: a problem, or the form in
+// which its relay refuses. A proxy has words of its own while the arena is away. Of
+// the body there is no more than the first KiB, which holds all of the relay's.
+func arenaSays(resp *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	var body struct {
+		Error struct {
+			Code string `json:"code"`
+		} `json:"error"`
+	}
+	return kind == "application/problem+json" || json.NewDecoder(resp.Body).Decode(&body) == nil && body.Error.Code != ""
 }
 
 // single is a listener for one connection; it ends when that does.

@@ -12,6 +12,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"runtime"
 	"slices"
 	"strings"
@@ -362,6 +364,66 @@ func TestWhoMayConnectAndAsk(t *testing.T) {
 	p.until("the tunnel is closed", func() bool { return p.seen().State == protocol.RelayClosed })
 	if err := serve(run, jobSecret, "job-1"); !errors.Is(err, relay.ErrOver) {
 		t.Errorf("a job of an ended run connects: %v", err)
+	}
+}
+
+// TestAProxyIsNotTheArena: what stands in front of the arena answers for it while it
+// is away, in words that sound as if all were over. Only the arena's own word ends a
+// job's tries.
+func TestAProxyIsNotTheArena(t *testing.T) {
+	p := newPlace(t, relay.Options{}, echo)
+	arena, err := url.Parse(p.arena.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := httputil.NewSingleHostReverseProxy(arena)
+	for _, c := range []struct {
+		kind, body string
+		statuses   []int
+	}{
+		{"text/html", "<!doctype html><title>404</title><p>No such site.</p>", []int{401, 403, 404, 410}},
+		{"", "", []int{404}},
+		{"text/plain", "default backend - 404", []int{404}},
+		{"application/json", `{"message":"no Route matched with those values"}`, []int{403, 404}},
+		{"application/json", `{"error":"Not Found"}`, []int{404}},
+		{"application/json", `{"error":{"code":404,"message":"Not Found"}}`, []int{404}},
+		{"application/json", `null`, []int{404}},
+	} {
+		for _, status := range c.statuses {
+			var tries atomic.Int32
+			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if tries.Add(1) <= 2 {
+					w.Header().Set("Content-Type", c.kind)
+					w.WriteHeader(status)
+					_, _ = io.WriteString(w, c.body)
+					return
+				}
+				through.ServeHTTP(w, r)
+			}))
+			before := p.seen().Connections
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				ended <- relay.Job{Arena: front.URL, Run: run, Secret: jobSecret, JobID: "job-1", To: p.model.URL, Log: slog.New(slog.DiscardHandler)}.Serve(ctx)
+			}()
+			p.until(fmt.Sprintf("the job is connected after %d %s", status, c.body), func() bool { return p.seen().Connections > before || len(ended) > 0 })
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("%d %s: %v", status, c.body, err)
+			}
+			front.CloseClientConnections()
+			front.Close()
+		}
+	}
+	// An arena without a relay says so itself.
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"type":"about:blank","status":404,"code":"not-found","detail":"`+strings.Repeat("x", 2000)+`"}`)
+	}))
+	defer front.Close()
+	if err := (relay.Job{Arena: front.URL, Run: run, Secret: jobSecret, To: p.model.URL, Log: slog.New(slog.DiscardHandler)}).Serve(t.Context()); !errors.Is(err, relay.ErrOver) {
+		t.Errorf("without a relay: %v", err)
 	}
 }
 
