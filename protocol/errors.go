@@ -132,11 +132,12 @@ func (e *Error) WithFields(fields ...FieldError) *Error {
 	return &c
 }
 
-// Launch returns a copy of the error that says whether a job was started.
+// Launch returns a copy of the error that says whether a job was started. What
+// passes by itself is worth the identical request: nothing was decided about it.
 func (e *Error) Launch(l Launched) *Error {
 	c := *e
 	c.Launched = l
-	c.RetrySame = l == LaunchedUnknown
+	c.RetrySame = l == LaunchedUnknown || l == LaunchedNo && e.Kind == KindUnavailable
 	return &c
 }
 

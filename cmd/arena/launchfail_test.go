@@ -169,6 +169,7 @@ type reply struct {
 	retry    bool // retry_with_same_request_id
 	held     bool // the reservation
 	sentence string
+	wait     string // Retry-After; empty where any will do
 }
 
 // The answers of a launch whose provider fails. A launch that got its job answers
@@ -176,18 +177,31 @@ type reply struct {
 var (
 	refused = reply{
 		502, "provider-refused", protocol.LaunchedNo, false, false,
-		"The compute provider refused the job. Nothing was started and the reservation was released.",
+		"The compute provider refused the job. Nothing was started and the reservation was released.", "",
 	}
 	unknown = reply{
 		503, "launch-unknown", protocol.LaunchedUnknown, true, true,
-		"The provider did not answer, so the job may or may not have started. Repeat the identical request: it finds the job or starts it, never twice.",
+		"The provider did not answer, so the job may or may not have started. Repeat the identical request: it finds the job or starts it, never twice.", "",
 	}
 	notYet = reply{
 		503, "provider-unreachable", protocol.LaunchedNo, true, true,
-		"The compute provider cannot be reached, so no job was asked for yet. The reservation is kept: repeat the identical request.",
+		"The compute provider cannot be reached, so no job was started yet. The reservation is kept: repeat the identical request.", "5",
 	}
 	started = reply{status: 201}
 )
+
+// limited is the answer while a limit of the provider's holds.
+func limited(says, wait string) reply {
+	return reply{503, "provider-unreachable", protocol.LaunchedNo, true, true, "No job was started yet. " + says + " The reservation is kept: repeat the identical request.", wait}
+}
+
+// tooLong is the answer when it holds for so long that the reservation is given up.
+func tooLong(says, wait string) reply {
+	return reply{
+		503, "provider-unreachable", protocol.LaunchedNo, false, false,
+		"No job was started yet. " + says + " That is too long to keep everybody else waiting, so the reservation was released: launch again then, with a new request_id.", wait,
+	}
+}
 
 // answers launches and requires what the arena says.
 func (o *outpost) answers(id string, want reply) {
@@ -203,7 +217,10 @@ func (o *outpost) answers(id string, want reply) {
 	if err := json.Unmarshal(raw, &p); err != nil || p.Launched == nil || p.RetrySame == nil {
 		o.t.Fatalf("it answers %d %s, which says nothing of a launch: %v", status, raw, err)
 	}
-	got := reply{status, p.Code, protocol.Launched(*p.Launched), *p.RetrySame, want.held, p.Detail}
+	got := reply{status, p.Code, protocol.Launched(*p.Launched), *p.RetrySame, want.held, p.Detail, header.Get("Retry-After")}
+	if want.wait == "" {
+		got.wait = ""
+	}
 	if got != want || header.Get("Content-Type") != api.ProblemType || (status == 503) != (header.Get("Retry-After") != "") {
 		o.t.Errorf("it answers\n%+v, Retry-After %q; want\n%+v", got, header.Get("Retry-After"), want)
 	}
@@ -227,6 +244,17 @@ type provider struct {
 	end     func(run string) // ends a run's only job
 	costs   protocol.Micros  // what that costs
 	settles time.Duration    // after so long an empty listing is proof
+}
+
+// looked waits until the reconciler has been by, for two seconds of the clock.
+func (o *outpost) looked(id string) {
+	o.t.Helper()
+	for range 2 { // it says when it is next due, and then looks
+		o.pass(time.Second)
+		o.until(id, "the reconciler looks", func(r api.Run) bool {
+			return r.NextCheckAt != nil && !r.NextCheckAt.Before(o.now().Truncate(time.Second))
+		})
+	}
 }
 
 // fails is one row of a table: a launch meets a failure, and then either nobody
@@ -280,7 +308,12 @@ func (o *outpost) fails(p provider, want reply, made, repeat bool) {
 		o.answers(id, started)
 		exist(1)
 	case repeat:
-		o.pass(p.settles)
+		if wait, err := time.ParseDuration(want.wait + "s"); err == nil {
+			o.pass(wait - 2*time.Second)
+			o.looked(id) // and the run keeps its place for as long as it was told to wait
+		} else {
+			o.pass(p.settles)
+		}
 		o.answers(id, started)
 		exist(1)
 	default:
@@ -337,6 +370,10 @@ const tenTimes = "ten times more than a job's description"
 // hubFailures is how the hub fails.
 func hubFailures() []launchFailure {
 	status := hubtest.Status
+	const used = "At Hugging Face a limit is used up and resets in "
+	minutes, moment, day := limited(used+"5m0s.", "300"), limited(used+"30s.", "30"), tooLong(used+"24h0m0s.", "86400")
+	ahead := limited(used+"1m30s.", "90")
+	api := limited("At Hugging Face the limit on api is used up and resets in 2m0s.", "120")
 	return []launchFailure{
 		{"401", status(401), refused, false, refused, false},
 		{"402, no credit", status(402), refused, false, refused, false},
@@ -346,8 +383,13 @@ func hubFailures() []launchFailure {
 		{"409", status(409), refused, false, refused, false},
 		{"413", status(413), refused, false, refused, false},
 		{"422", status(422), refused, false, refused, false},
-		{"429 with a wait", status(429, "Retry-After", "30"), refused, false, notYet, false},
-		{"429 of a clock that is an hour ahead", hubtest.Skewed(time.Hour, status(429, "Retry-After", time.Now().Add(2*time.Hour).UTC().Format(http.TimeFormat))), refused, false, notYet, false},
+		{"429 with a wait", status(429, "Retry-After", "300"), minutes, false, minutes, false},
+		{"429 that says nothing", status(429), moment, false, moment, false},
+		{"429 by the hub's own headers", status(429, "RateLimit", `"api";r=0;t=119`), api, false, api, false},
+		{"429 of a clock that is an hour ahead", hubtest.Skewed(time.Hour, func(s *hubtest.Server, w http.ResponseWriter, r *http.Request, next http.Handler) {
+			status(429, "Retry-After", s.Now().Add(time.Hour+90*time.Second).UTC().Format(http.TimeFormat))(s, w, r, next)
+		}), ahead, false, ahead, false},
+		{"429 for a day", status(429, "Retry-After", "86400"), day, false, day, false},
 		{"408", status(408), unknown, false, notYet, false},
 		{"500", status(500), unknown, false, notYet, false},
 		{"502, a page", hubtest.Page(502), unknown, false, notYet, false},
@@ -623,7 +665,7 @@ func clusterFailures() []clusterFailure {
 		{"413", says(413, "RequestEntityTooLarge"), refused, false},
 		{"422", says(422, "Invalid"), refused, false},
 		{"409", says(409, "Conflict"), notYet, false},
-		{"429 with a wait", k8stest.Fault{Answer: k8stest.Throttle(7)}, notYet, false},
+		{"429 with a wait", k8stest.Fault{Answer: k8stest.Throttle(7)}, limited("The cluster is busy and asks to wait 7s.", "7"), false},
 		{"408", says(408, "Timeout"), unknown, false},
 		{"500", says(500, "InternalError"), unknown, false},
 		{"503", says(503, "ServiceUnavailable"), unknown, false},

@@ -172,15 +172,15 @@ func TestLaunchFailuresOfTheSource(t *testing.T) {
 		fault hubtest.Fault
 		want  reply
 	}{
-		"gone": {hubtest.Status(401), reply{422, "invalid-source", protocol.LaunchedNo, false, false, "The dataset ada/tasks cannot be read: there is no such dataset, or it is not public." + released}},
-		"409":  {hubtest.Status(409), reply{502, "source-refused", protocol.LaunchedNo, false, false, "The hub refuses to deliver the dataset ada/tasks: it answers 409." + released}},
+		"gone": {hubtest.Status(401), reply{422, "invalid-source", protocol.LaunchedNo, false, false, "The dataset ada/tasks cannot be read: there is no such dataset, or it is not public." + released, ""}},
+		"409":  {hubtest.Status(409), reply{502, "source-refused", protocol.LaunchedNo, false, false, "The hub refuses to deliver the dataset ada/tasks: it answers 409." + released, ""}},
 		"a limit": {hubtest.Status(429, "Retry-After", "77"), reply{
 			503, "unavailable", protocol.LaunchedNo, true, true,
-			"No job was asked for yet. The hub's rate limit stops the arena from reading the dataset ada/tasks: a limit is used up and resets in 1m17s. Try again then; what was read so far is kept." + kept,
+			"No job was started yet. The hub's rate limit stops the arena from reading the dataset ada/tasks: a limit is used up and resets in 1m17s. Try again then; what was read so far is kept." + kept, "77",
 		}},
 		"500": {hubtest.Status(500), reply{
 			503, "unavailable", protocol.LaunchedNo, true, true,
-			"No job was asked for yet. The hub cannot be reached for reading the dataset ada/tasks right now because it answers 500. Nothing was changed; try again in 30s." + kept,
+			"No job was started yet. The hub cannot be reached for reading the dataset ada/tasks right now because it answers 500. Nothing was changed; try again in 30s." + kept, "30",
 		}},
 	} {
 		w.row(t, about, func() {
@@ -197,7 +197,7 @@ func TestLaunchWithoutAPrice(t *testing.T) {
 	w := newHubOutpost(t)
 	id := w.next()
 	w.hub.Fail("GET /api/jobs/hardware", 0, hubtest.Page(502))
-	w.answers(id, reply{503, "provider-unreachable", protocol.LaunchedNo, false, false, "No price is known for a100x8: provider huggingface does not answer right now. Nothing was reserved; try again in half a minute."})
+	w.answers(id, reply{503, "provider-unreachable", protocol.LaunchedNo, true, false, "No price is known for a100x8: provider huggingface does not answer right now. Nothing was reserved; try again in 30s.", "30"})
 	if r := w.run(id); r.RunID != "" {
 		t.Errorf("there is a run %s", r.RunID)
 	}

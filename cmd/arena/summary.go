@@ -90,7 +90,7 @@ func launchAdvice(err error, challenge, requestID string) []string {
 			next("runs", "--challenge", challenge) + "   (its request_key is " + requestID + ")",
 		}
 	case e.Launched == protocol.LaunchedNo && e.RetrySame:
-		return []string{"No job was asked for yet. Run the exact same command with the same file again: it goes on where it stopped. " + same}
+		return []string{"No job was started yet. Run the exact same command with the same file again: it goes on where it stopped. " + same}
 	case e.Launched == protocol.LaunchedUnknown || e.RetrySame:
 		return []string{"The job may have started. Run the exact same command with the same file again: it finds the job or starts it, never twice. " + same}
 	case e.Launched == protocol.LaunchedNo || e.Kind.Status() < 500:

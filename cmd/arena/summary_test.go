@@ -159,7 +159,7 @@ func TestLaunchAdvice(t *testing.T) {
 		{"cap", answered(protocol.ErrCap), []string{"Nothing was launched.", "arena budget"}, ""},
 		{"paused", answered(protocol.ErrPaused), []string{"Nothing was launched.", "arena challenges tb2-9b"}, ""},
 		{"provider refused", answered(protocol.ErrRefused.Launch(protocol.LaunchedNo)), []string{"Nothing was launched."}, "may have started"},
-		{"not asked yet", answered(notAsked), []string{"No job was asked for yet", "Run the exact same command", "Never change the request_id"}, "may have started"},
+		{"not asked yet", answered(notAsked), []string{"No job was started yet", "Run the exact same command", "Never change the request_id"}, "may have started"},
 		{"unknown", answered(protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown)), []string{"Run the exact same command", "Never change the request_id"}, "Nothing was launched"},
 		{"unknown four times", &client.PersistentError{Tries: 4, Err: answered(protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown))}, []string{"Do not retry", "request-1"}, "again"},
 		{"started", answered(protocol.ErrInternal.Launch(protocol.LaunchedYes)), []string{"Do not launch again", "request-1"}, "Nothing was launched"},

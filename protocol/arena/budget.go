@@ -2,6 +2,7 @@ package arena
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,7 +34,10 @@ func (s *Service) price(ctx context.Context, c protocol.Challenge) (protocol.Mic
 	if err != nil {
 		s.Logger.Warn("reading hardware prices failed", "provider", provider.Name(), "error", err)
 		unknown = protocol.ErrProviderAway.After(30 * time.Second) // which passes, so nothing is wrong with the request
-		return because("provider %s does not answer right now. Nothing was reserved; try again in half a minute.", provider.Name())
+		if e, ok := errors.AsType[*protocol.Error](err); ok && e.RetryAfter > 0 {
+			unknown = unknown.After(e.RetryAfter)
+		}
+		return because("provider %s does not answer right now. Nothing was reserved; try again in %s.", provider.Name(), unknown.RetryAfter)
 	}
 	for _, f := range flavors {
 		if f.Name == c.Compute.Flavor {

@@ -211,7 +211,9 @@ func TestAccidentsDuringStart(t *testing.T) {
 		col := w.submit(ada, "sample")
 		u.down.Store(true)
 		_, _, err := w.launch(ada, "request-001", col)
-		wantError(t, err, protocol.ErrProviderAway) // without a price nothing is reserved
+		if e := wantError(t, err, protocol.ErrProviderAway); e.Launched != protocol.LaunchedNo || !e.RetrySame { // without a price nothing is reserved
+			t.Errorf("launched %s, retry with the same id %v", e.Launched, e.RetrySame)
+		}
 		u.down.Store(false)
 		u.noStart.Store(true)
 		run, _, err := w.launch(ada, "request-001", col)
@@ -227,6 +229,24 @@ func TestAccidentsDuringStart(t *testing.T) {
 		if err != nil || !existing || again.ID != run.ID || again.JobID == "" || len(w.jobs(run.ID)) != 1 {
 			t.Errorf("retry: %+v, existing %v, %v", again, existing, err)
 		}
+	})
+	t.Run("it is canceled meanwhile", func(t *testing.T) {
+		u := &unruly{}
+		w := newWorld(t, between(u))
+		col := w.submit(ada, "sample")
+		u.noStart.Store(true)
+		run, _, err := w.launch(ada, "request-001", col)
+		wantError(t, err, protocol.ErrProviderAway)
+		u.down.Store(true)
+		_, err = w.Cancel(t.Context(), ada, by(ada), challenge, run.ID)
+		wantError(t, err, protocol.ErrProviderAway) // the cancel is on record
+		u.down.Store(false)
+		u.noStart.Store(false)
+		again, existing, err := w.launch(ada, "request-001", col)
+		if err != nil || !existing || again.State != protocol.RunCanceled || u.starts.Load() != 0 {
+			t.Errorf("the identical request: %+v, existing %v, %v; %d starts", again, existing, err, u.starts.Load())
+		}
+		w.checkLedger()
 	})
 	t.Run("the watcher looks in", func(t *testing.T) {
 		// The reservation is written and the job is not asked for yet when the watcher

@@ -40,7 +40,8 @@ func (s *Service) Watch(ctx context.Context) error {
 	}
 }
 
-// reconcile looks into the live runs that were reserved at least grace ago.
+// reconcile looks into the live runs whose launch, or its repetition, is at least
+// grace ago.
 func (s *Service) reconcile(ctx context.Context, grace time.Duration) error {
 	if grace > 0 { // a start does not wait for what can wait
 		s.lookForLate(ctx)
@@ -57,7 +58,7 @@ func (s *Service) reconcile(ctx context.Context, grace time.Duration) error {
 				s.stopJob(ctx, run)
 			}
 			s.probe(ctx, run)
-		case s.now().Sub(run.CreatedAt) >= grace, s.now().Before(run.CreatedAt): // the clock may have been set back since
+		case run.CancelAsked != nil, s.now().Sub(s.held.since(run)) >= grace, s.now().Before(run.CreatedAt): // the clock may have been set back since
 			s.settleUnconfirmed(ctx, run)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/posttrainarena/arena/gates/overlap"
@@ -79,7 +80,7 @@ func (s *Service) Launch(ctx context.Context, who protocol.Identity, by protocol
 	// A client that hangs up must not cut a launch in half.
 	ctx = context.WithoutCancel(ctx)
 	if err := protocol.CheckRequestID(req.RequestID); err != nil {
-		return protocol.Run{}, false, err
+		return protocol.Run{}, false, refusedLaunch(err)
 	}
 	r, err := s.reservation(ctx, who, challenge, req.Collection)
 	if err != nil {
@@ -128,6 +129,9 @@ func (s *Service) ensureJob(ctx context.Context, by protocol.Actor, runID string
 				return adopted, err
 			}
 		}
+		if run.CancelAsked != nil {
+			return s.Store.LaunchRefused(ctx, by, run.ID, canceledUnstarted, protocol.FaultCanceled)
+		}
 		return s.startJob(ctx, by, run, provider)
 	})
 	run, _ := v.(protocol.Run)
@@ -159,24 +163,64 @@ func (s *Service) startJob(ctx context.Context, by protocol.Actor, run protocol.
 	case errors.Is(err, errNotAsked):
 		return run, err
 	case errors.Is(err, jobs.ErrUnreachable) && !errors.Is(err, jobs.ErrUnknown):
-		s.Logger.Warn("a launch could not ask for its job yet", "run", run.ID, "provider", provider.Name(), "error", err)
-		return run, notAskedYet(err)
+		s.Logger.Warn("a launch could not start its job yet", "run", run.ID, "provider", provider.Name(), "error", err)
+		return s.notYet(ctx, by, run, err)
 	default:
 		s.Logger.Warn("the provider left a launch open", "run", run.ID, "provider", provider.Name(), "error", err)
 		return run, protocol.ErrUnknownLaunch.Launch(protocol.LaunchedUnknown).After(5 * time.Second).Because(err)
 	}
 }
 
-// notAskedYet is the answer of a launch that failed before its provider could have
-// started anything. The run keeps its place, so the identical request goes on.
-func notAskedYet(err error) error {
-	answer := protocol.ErrProviderAway.After(5 * time.Second).Detailf("The compute provider cannot be reached, so no job was asked for yet. The reservation is kept: repeat the identical request.")
-	if e, ok := errors.AsType[*protocol.Error](err); ok && e.Kind == protocol.KindUnavailable { // the collection's own place is away
-		answer = e.Detailf("No job was asked for yet. %s The reservation is kept: repeat the identical request.", e.Detail)
+// longestHold is how long after its reservation a run without a job may keep
+// everybody else out, because its provider asks to wait.
+const longestHold = 15 * time.Minute
+
+// notYet answers a launch that failed before its provider could have started
+// anything. The run keeps its place until the identical request can go on; when that
+// would be too long, it ends here.
+func (s *Service) notYet(ctx context.Context, by protocol.Actor, run protocol.Run, cause error) (protocol.Run, error) {
+	answer, why := protocol.ErrProviderAway.After(5*time.Second), "The compute provider cannot be reached, so no job was started yet."
+	if e, ok := errors.AsType[*protocol.Error](cause); ok && e.Kind == protocol.KindUnavailable { // it, or the collection's own place, says why and until when
+		answer, why = e, "No job was started yet. "+e.Detail
 	}
-	answer = answer.Launch(protocol.LaunchedNo).Because(err)
-	answer.RetrySame = true
-	return answer
+	answer = answer.Launch(protocol.LaunchedNo).Because(cause)
+	again := s.now().Add(answer.RetryAfter)
+	if again.Sub(run.CreatedAt) <= longestHold {
+		s.held.keep(run.ID, again)
+		return run, answer.Detailf("%s The reservation is kept: repeat the identical request.", why)
+	}
+	run, err := s.Store.LaunchRefused(ctx, by, run.ID, why+" Nothing was spent. Start again with a new request_id.", protocol.FaultPlatform)
+	if err != nil {
+		return run, err
+	}
+	s.events.wake()
+	answer.RetrySame = false
+	return run, answer.Detailf("%s That is too long to keep everybody else waiting, so the reservation was released: launch again then, with a new request_id.", why)
+}
+
+// held is until when a run without a job waits for its request to be repeated. One
+// run is active at a time, so one is all there is to know.
+type held struct {
+	mu    sync.Mutex
+	run   string
+	until time.Time
+}
+
+func (h *held) keep(run string, until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.run, h.until = run, until
+}
+
+// since is the moment from which a run without a job may be looked into, once a
+// launch in progress has had its time.
+func (h *held) since(run protocol.Run) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.run == run.ID && h.until.After(run.CreatedAt) {
+		return h.until
+	}
+	return run.CreatedAt
 }
 
 // errNotAsked is a failure of the arena itself: no provider was asked for anything.

@@ -78,8 +78,9 @@ type Service struct {
 	redactor    *joblog.Redactor
 
 	launches singleflight.Group // by run id: at most one conversation with the provider about starting it
-	events   signal             // woken when an event was written
-	logs     signal             // woken when lines or the end of a log were stored
+	held     held
+	events   signal // woken when an event was written
+	logs     signal // woken when lines or the end of a log were stored
 	watchers watchers
 	boards   boardCache
 	metrics  asOf[protocol.Metrics]

@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -150,6 +151,55 @@ func TestLostLaunches(t *testing.T) {
 			}
 			s.checkLedger(c.jobs)
 		})
+	}
+}
+
+// TestARefusedLaunchSaysThatNothingStarted: whatever turned a launch away, however
+// early, the answer says that there is no job, and that the same request would be
+// turned away again.
+func TestARefusedLaunchSaysThatNothingStarted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(o *options) { o.server.MaxJSON = 2000 })
+	env := s.submit(author, "sample")
+	body := func(member string, value any) map[string]any {
+		b := map[string]any{"request_id": "request-001", "environment_id": env.ID}
+		b[member] = value
+		return b
+	}
+	for about, c := range map[string]struct {
+		status  int
+		code    string
+		who     string
+		body    any
+		headers []string
+	}{
+		"nobody":              {401, "signed-out", nobody, body("agent_id", nil), nil},
+		"an unknown token":    {401, "bad-token", stranger, body("agent_id", nil), nil},
+		"somebody else":       {403, "not-author", other, body("agent_id", nil), nil},
+		"no JSON":             {400, "malformed", author, "hello", nil},
+		"a form":              {415, "media-type", author, "a=b", []string{"Content-Type", "application/x-www-form-urlencoded"}},
+		"a large body":        {413, "too-large", author, `"` + strings.Repeat("x", 3000) + `"`, nil},
+		"a number as id":      {422, "invalid", author, body("request_id", 12345678), nil},
+		"a short id":          {422, "request-id", author, body("request_id", "short"), nil},
+		"an id with a space":  {422, "request-id", author, body("request_id", "request 001"), nil},
+		"an unknown member":   {422, "invalid", author, body("priority", 1), nil},
+		"no such collection":  {404, "no-environment", author, body("environment_id", "env-000000000000"), nil},
+		"no registered agent": {422, "invalid", author, body("agent_id", "nobodys"), nil},
+		"a token in the body": {400, "token-in-url", author, body("request_id", "arena_"+strings.Repeat("x", 43)), nil},
+	} {
+		t.Run(about, func(t *testing.T) {
+			a := s.in(t).do("POST", runsPath, c.who, c.body, c.headers...)
+			p := a.problem(t)
+			if a.StatusCode != c.status || p.Code != c.code || p.Launched == nil || protocol.Launched(*p.Launched) != protocol.LaunchedNo || *p.RetrySame {
+				t.Errorf("%s: %s; want %d %s, nothing launched", a.Status, a.body, c.status, c.code)
+			}
+		})
+	}
+	if runs := decode[api.Runs](t, s.want(200, "GET", runsPath, nobody, nil)); len(runs.Runs) != 0 {
+		t.Errorf("%d runs are there", len(runs.Runs))
+	}
+	if p := s.wantProblem(404, "no-run", "GET", runsPath+"/none", nobody, nil); p.Launched != nil {
+		t.Errorf("what launches nothing speaks of a launch: %+v", p)
 	}
 }
 

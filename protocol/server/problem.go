@@ -17,6 +17,10 @@ import (
 // fail turns a failure into its answer. It is the only place that does.
 func (c *call) fail(err error) {
 	e := protocol.AsError(err)
+	if c.route.Name == "launch" && e.Launched == "" && e.Kind != protocol.KindInternal { // it did not get as far as a launch
+		e = e.Launch(protocol.LaunchedNo)
+		err = e
+	}
 	if e.Kind == protocol.KindInternal {
 		c.server.Log.Error("request failed", "request_id", c.requestID, "route", c.route.Name, "error", err)
 	} else if e.Err != nil {

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -44,27 +42,7 @@ func (o Options) client() *outbound.Client {
 	}
 	return &outbound.Client{
 		Transport: transport, UserAgent: o.UserAgent, Now: o.Now, Sleep: o.Sleep,
-		Pauses: []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, MaxWait: 5 * time.Second, Judge: judge,
-	}
-}
-
-// Rate limits as the hub states them (H6), such as "api";r=0;t=55.
-var rateLimit = regexp.MustCompile(`^\s*"([a-z ]{1,40})"\s*;\s*r=([0-9]{1,12})\s*;\s*t=([0-9]{1,12})`)
-
-// judge reads the rate limit headers. They explain a 429 only when nothing
-// remains; otherwise an action has a quota of its own (H6).
-func judge(e *outbound.Error) {
-	if e.Status != http.StatusTooManyRequests {
-		return
-	}
-	e.Limit = "a limit"
-	m := rateLimit.FindStringSubmatch(e.Header.Get("RateLimit"))
-	if m == nil || m[2] != "0" {
-		return
-	}
-	e.Limit = "the limit on " + m[1]
-	if seconds, err := strconv.ParseInt(m[3], 10, 64); err == nil && e.Wait == 0 {
-		e.Wait = min(time.Duration(min(seconds, 86_400)+1)*time.Second, outbound.MaxWait)
+		Pauses: []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, MaxWait: 5 * time.Second, Judge: outbound.JudgeRateLimit,
 	}
 }
 

@@ -76,7 +76,7 @@ func New(o Options) *Provider {
 		options: o, asked: map[string]time.Time{}, opened: o.Now(),
 		client: &outbound.Client{
 			Transport: o.Transport, UserAgent: o.UserAgent, Now: o.Now, Sleep: o.Sleep,
-			Pauses: []time.Duration{time.Second, 2 * time.Second}, MaxWait: 5 * time.Second,
+			Pauses: []time.Duration{time.Second, 2 * time.Second}, MaxWait: 5 * time.Second, Judge: outbound.JudgeRateLimit,
 		},
 	}
 }
@@ -120,8 +120,21 @@ func reading(err error) error {
 	if e, ok := errors.AsType[*outbound.Error](err); ok && e.Status == http.StatusNotFound && e.Err == nil {
 		return fmt.Errorf("%w: %w", jobs.ErrNoJob, err)
 	}
+	return unreachable(err)
+}
+
+// unreachable classifies the failure of a call that had no effect. A limit of the
+// hub's has a moment when it ends, for whoever waits for it.
+func unreachable(err error) error {
+	if e, ok := errors.AsType[*outbound.Error](err); ok && e.Limit != "" {
+		wait := cmp.Or(e.Wait, unsaid)
+		err = protocol.ErrProviderAway.Detailf("At Hugging Face %s is used up and resets in %s.", e.Limit, wait).After(wait).Because(err)
+	}
 	return fmt.Errorf("%w: %w", jobs.ErrUnreachable, err)
 }
+
+// unsaid is how long to wait for the end of a limit when the hub does not say.
+const unsaid = 30 * time.Second
 
 // preparing classifies the failure of a call that comes before the one that creates
 // a job: whatever became of it, there is no job.
@@ -132,7 +145,7 @@ func preparing(err error) error {
 	if errors.Is(err, jobs.ErrRefused) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", jobs.ErrUnreachable, err)
+	return unreachable(err)
 }
 
 // refusal reports whether a status says that nothing was done (J9).
@@ -140,12 +153,13 @@ func refusal(status int) bool {
 	return status/100 == 4 && status != http.StatusRequestTimeout
 }
 
-// creating classifies the failure of the call that creates a job (J9).
+// creating classifies the failure of the call that creates a job (J9). That a 429
+// creates none is not documented (Z8); whoever asks again looks by the label first.
 func creating(err error) error {
 	e, ok := errors.AsType[*outbound.Error](err)
 	switch {
-	case ok && e.Status == 0 && !e.Sent:
-		return fmt.Errorf("%w: %w", jobs.ErrUnreachable, err)
+	case ok && (e.Status == 0 && !e.Sent || e.Status == http.StatusTooManyRequests):
+		return unreachable(err)
 	case ok && e.Err == nil && refusal(e.Status):
 		return fmt.Errorf("%w: %w", jobs.ErrRefused, err)
 	default:
@@ -163,7 +177,7 @@ func (p *Provider) Hardware(ctx context.Context) ([]jobs.Flavor, error) {
 	}
 	if err := p.get(ctx, "list the hardware of jobs", p.options.URL+"/api/jobs/hardware", maxJob, &rows); err != nil {
 		if e, ok := errors.AsType[*outbound.Error](err); ok && e.Status == http.StatusNotFound {
-			return nil, fmt.Errorf("%w: %w", jobs.ErrUnreachable, err) // no job is missing here
+			return nil, unreachable(err) // no job is missing here
 		}
 		return nil, reading(err)
 	}
@@ -347,14 +361,6 @@ func (p *Provider) Start(ctx context.Context, spec jobs.Spec) (jobs.Job, error) 
 		return created, nil
 	}
 	err = creating(err)
-	if e, ok := errors.AsType[*outbound.Error](err); ok && e.Status == http.StatusTooManyRequests {
-		// That nothing is created then is not documented (Z8), so look once.
-		if found, look := p.listed(ctx, spec.Run); look != nil {
-			return jobs.Job{}, fmt.Errorf("%w: %v, after %w", jobs.ErrUnknown, look, e)
-		} else if len(found) > 0 {
-			return found[0], nil
-		}
-	}
 	if !errors.Is(err, jobs.ErrUnknown) {
 		p.unmark(spec.Run)
 	}
@@ -443,7 +449,7 @@ func (p *Provider) listed(ctx context.Context, run string) ([]jobs.Job, error) {
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", jobs.ErrUnreachable, err)
+			return nil, unreachable(err)
 		}
 		for _, j := range rows {
 			if j.Labels[label] != run { // a filter that is not understood shows everything

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/posttrainarena/arena/protocol"
 	"github.com/posttrainarena/arena/protocol/jobs"
 )
 
@@ -31,19 +33,30 @@ func outcome(e effect, sent bool, err error) error {
 		return nil
 	}
 	if e == reads || !sent {
-		return fmt.Errorf("%w: %w", jobs.ErrUnreachable, explain(err))
+		return unreachable(err)
 	}
 	status, genuine := statusOf(err)
 	switch {
 	case !genuine:
 	case status.Code == http.StatusTooManyRequests, status.Code == http.StatusConflict:
-		return fmt.Errorf("%w: %w", jobs.ErrUnreachable, explain(err))
+		return unreachable(err)
 	case definite(status.Code) && e == creates:
 		return fmt.Errorf("%w: %w", jobs.ErrRefused, explain(err))
 	case definite(status.Code):
-		return fmt.Errorf("%w: %w", jobs.ErrUnreachable, explain(err))
+		return unreachable(err)
 	}
 	return fmt.Errorf("%w: %w", jobs.ErrUnknown, explain(err))
+}
+
+// unreachable says that a call had no effect, and for how long the API server asks
+// to be left alone.
+func unreachable(err error) error {
+	explained := explain(err)
+	if s, genuine := statusOf(err); genuine && s.Details != nil && s.Details.RetryAfterSeconds > 0 {
+		wait := time.Duration(s.Details.RetryAfterSeconds) * time.Second
+		explained = protocol.ErrProviderAway.Detailf("The cluster is busy and asks to wait %s.", wait).After(wait).Because(explained)
+	}
+	return fmt.Errorf("%w: %w", jobs.ErrUnreachable, explained)
 }
 
 // definite reports whether the API server answers a request that had no effect
