@@ -170,6 +170,11 @@ type Run struct {
 	UnreachableFrom *time.Time // since when the provider does not answer; nil while it does
 	LogLines        int64
 
+	// A job that turned up after its launch was given up has a bill and an end of its
+	// own; nil for every other run, whose job ended and was billed with it.
+	LateBill *Micros
+	LateEnd  *time.Time
+
 	Progress Progress
 }
 

@@ -15,7 +15,8 @@ const (
 		"r.state, r.stage, r.reason, r.fault, r.since, r.provider, r.flavor, r.price, r.timeout, " +
 		"coalesce(j.id, ''), coalesce(j.status, ''), coalesce(j.url, ''), r.recipe, " +
 		"r.train_tasks, r.excluded_tasks, r.eval_tasks, r.reserved, r.settled, r.created, j.started, r.ended, r.settled_at, " +
-		"r.cancel_asked, r.cancel_asked_by, r.cancel_taken, r.unreachable_from, r.log_lines, r.progress, r.image"
+		"r.cancel_asked, r.cancel_asked_by, r.cancel_taken, r.unreachable_from, r.log_lines, r.progress, r.image, " +
+		"CASE WHEN j.billed <> r.settled THEN j.billed END, CASE WHEN j.billed <> r.settled THEN j.ended END"
 	runTables = "runs r LEFT JOIN jobs j ON j.run = r.id"
 )
 
@@ -25,7 +26,8 @@ func scanRun(row scanner) (r protocol.Run, err error) {
 		&r.State, &r.Stage, &r.Reason, &r.Fault, instant{&r.Since}, &r.Provider, &r.Flavor, &r.Price, &timeout,
 		&r.JobID, &r.JobStatus, &r.JobURL, &r.RecipeID,
 		&r.TrainTasks, &r.ExcludedTasks, &r.EvalTasks, &r.Reserved, &r.Settled, instant{&r.CreatedAt}, maybeInstant{&r.StartedAt}, maybeInstant{&r.EndedAt}, maybeInstant{&r.SettledAt},
-		maybeInstant{&r.CancelAsked}, &r.CancelAskedBy, maybeInstant{&r.CancelTaken}, maybeInstant{&r.UnreachableFrom}, &r.LogLines, asJSON{&r.Progress}, &r.Image)
+		maybeInstant{&r.CancelAsked}, &r.CancelAskedBy, maybeInstant{&r.CancelTaken}, maybeInstant{&r.UnreachableFrom}, &r.LogLines, asJSON{&r.Progress}, &r.Image,
+		&r.LateBill, maybeInstant{&r.LateEnd})
 	r.Timeout = time.Duration(timeout) * time.Microsecond
 	return r, err
 }
@@ -149,6 +151,32 @@ func (s *Store) LaunchRefused(ctx context.Context, by protocol.Actor, run, reaso
 		settle(r, 0, now, now)
 		r.Reason, r.Fault = reason, fault
 		return true, move(r, how, now)
+	})
+}
+
+// LateJob records a job that turned up, and has ended, after its launch was given
+// up. The run stays settled as it was; the bill counts with the providers' records
+// (protocol.Ledger). A run that has a job is not changed.
+func (s *Store) LateJob(ctx context.Context, by protocol.Actor, run string, job protocol.Job, reason string, billed protocol.Micros, ended time.Time) error {
+	return s.update(ctx, "record a late job of run "+run, func(t *tx) error {
+		before, err := t.run(ctx, run)
+		if err != nil || before.JobID != "" {
+			return err
+		}
+		if !before.State.Ended() {
+			return protocol.ErrIllegalMove.Detailf("Run %s waits for its job, so job %s is not late.", run, job.ID)
+		}
+		if _, err := t.ExecContext(ctx, "UPDATE runs SET reason = ? WHERE id = ?", reason, run); err != nil {
+			return err
+		}
+		if err := t.insertJob(ctx, before, job, &billed, &ended); err != nil {
+			return err
+		}
+		after, err := t.run(ctx, run)
+		if err != nil {
+			return err
+		}
+		return t.tellRun(ctx, by, "late-job", before, after)
 	})
 }
 
@@ -282,7 +310,7 @@ func (s *Store) changeRun(ctx context.Context, by protocol.Actor, id, action str
 }
 
 // writeRun writes the parts of a run that can change, and its job's record. The
-// bill of a job is what its run was settled with.
+// bill of a job is what its run was settled with, unless it came late (LateJob).
 func (t *tx) writeRun(ctx context.Context, r protocol.Run) error {
 	_, err := t.ExecContext(ctx, `UPDATE runs SET state = ?, stage = ?, reason = ?, fault = ?, since = ?, settled = ?, ended = ?, settled_at = ?,
   cancel_asked = ?, cancel_asked_by = ?, cancel_taken = ?, unreachable_from = ?, log_lines = ?, progress = ? WHERE id = ?`,
@@ -291,11 +319,16 @@ func (t *tx) writeRun(ctx context.Context, r protocol.Run) error {
 	if err != nil || r.JobID == "" {
 		return err
 	}
-	_, err = t.ExecContext(ctx, `INSERT INTO jobs (run, provider, id, status, url, started, ended, billed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	return t.insertJob(ctx, r, protocol.Job{ID: r.JobID, Status: r.JobStatus, URL: r.JobURL, StartedAt: *r.StartedAt}, r.Settled, r.EndedAt)
+}
+
+// insertJob writes the record of a run's job, which keeps its name.
+func (t *tx) insertJob(ctx context.Context, r protocol.Run, job protocol.Job, billed *protocol.Micros, ended *time.Time) error {
+	_, err := t.ExecContext(ctx, `INSERT INTO jobs (run, provider, id, status, url, started, ended, billed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (run) DO UPDATE SET status = excluded.status, ended = excluded.ended, billed = excluded.billed`,
-		r.ID, r.Provider, r.JobID, r.JobStatus, r.JobURL, microsOrNull(r.StartedAt), microsOrNull(r.EndedAt), r.Settled)
+		r.ID, r.Provider, job.ID, job.Status, job.URL, micros(momentOr(job.StartedAt, t.now)), microsOrNull(ended), billed)
 	if code(err) == constraintUnique {
-		return protocol.ErrIllegalMove.Detailf("Job %s of %s belongs to another run already.", r.JobID, r.Provider)
+		return protocol.ErrIllegalMove.Detailf("Job %s of %s belongs to another run already.", job.ID, r.Provider)
 	}
 	return err
 }

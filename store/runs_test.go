@@ -163,6 +163,48 @@ func TestALaunchThatWasRefusedReleasesItsReservation(t *testing.T) {
 	})
 }
 
+// TestALateJobCounts: a job that turns up after its launch was given up is not the
+// run's, which stays settled, but what it cost is committed.
+func TestALateJobCounts(t *testing.T) {
+	ctx := context.Background()
+	s, clock, run := reserved(t)
+	late := func() error {
+		return s.LateJob(ctx, arena(), run.ID, protocol.Job{ID: "job-9", Status: "CANCELED", StartedAt: clock.Now()}, "it came late", 3*protocol.Dollar, clock.Now())
+	}
+	nothing(t, s, func() { wantError(t, late(), protocol.ErrIllegalMove) }) // nobody has given it up
+	run = must(s.LaunchRefused(ctx, arena(), run.ID, "no machines", protocol.FaultPlatform))(t)
+	at := clock.Advance(time.Hour)
+	if err := late(); err != nil {
+		t.Fatal(err)
+	}
+	want, cost := run, 3*protocol.Dollar
+	want.JobID, want.JobStatus, want.StartedAt, want.Reason, want.LateBill, want.LateEnd = "job-9", "CANCELED", &at, "it came late", &cost, &at
+	if diff := cmp.Diff(want, must(s.Run(ctx, run.ID))(t)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	l := must(s.Sums(ctx))(t)
+	if l != (protocol.Ledger{Recorded: cost}) || l.Committed() != cost {
+		t.Errorf("sums = %+v", l)
+	}
+	if e := must(s.Examine(ctx))(t); e.Ledger != e.Recount || len(e.BadBills) != 1 || len(e.OpenBills) != 0 {
+		t.Errorf("examined: %+v", e)
+	}
+	clock.Advance(time.Hour)
+	nothing(t, s, func() {
+		if err := late(); err != nil {
+			t.Error(err)
+		}
+	})
+	// It keeps nobody from launching again, and its name is taken.
+	r := storetest.Reservation(must(s.Collection(ctx, run.Collection))(t), "launch-002")
+	second, _, err := s.Reserve(ctx, ada(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.JobStarted(ctx, arena(), second.ID, protocol.Job{ID: "job-9"})
+	wantError(t, err, protocol.ErrIllegalMove)
+}
+
 func TestMovesThatAreNotAllowed(t *testing.T) {
 	ctx := context.Background()
 	job := func(id string) protocol.Job { return protocol.Job{ID: id} }

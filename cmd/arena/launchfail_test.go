@@ -34,6 +34,7 @@ type outpost struct {
 	ahead atomic.Int64 // of start, by the arena's clock and those of the services
 	start time.Time
 	bill  protocol.Micros // what all runs so far have cost
+	late  protocol.Micros // what jobs of launches that were given up have cost
 	asked int             // launches so far
 
 	patience time.Duration // for one try of a call
@@ -156,8 +157,8 @@ func (o *outpost) until(id, what string, holds func(api.Run) bool) api.Run {
 func (o *outpost) owes(held protocol.Micros) {
 	o.t.Helper()
 	b := get[api.Budget](o, "/api/arena/budget")
-	if b.ReservedUSD != held || b.SettledUSD != o.bill || b.CommittedUSD != o.bill+held {
-		o.t.Errorf("the ledger has $%s reserved, $%s settled and $%s committed; want $%s and $%s", b.ReservedUSD, b.SettledUSD, b.CommittedUSD, held, o.bill)
+	if b.ReservedUSD != held || b.SettledUSD != o.bill || b.RecordedUSD != o.bill+o.late || b.CommittedUSD != o.bill+o.late+held {
+		o.t.Errorf("the ledger has $%s reserved, $%s settled, $%s recorded and $%s committed; want $%s, $%s and $%s more for late jobs", b.ReservedUSD, b.SettledUSD, b.RecordedUSD, b.CommittedUSD, held, o.bill, o.late)
 	}
 }
 
@@ -618,7 +619,7 @@ func TestLaunchMeetsTenJobs(t *testing.T) {
 }
 
 // TestLaunchFindsALateJob: a request that arrives when its run has been given up
-// starts a job that nobody waits for. It is stopped.
+// starts a job that nobody waits for. It is stopped, and the ledger holds what it cost.
 func TestLaunchFindsALateJob(t *testing.T) {
 	w := newHubOutpost(t)
 	id := w.next()
@@ -636,11 +637,26 @@ func TestLaunchFindsALateJob(t *testing.T) {
 	w.pass(10 * time.Minute)
 	w.until(id, "the launch is given up", func(r api.Run) bool { return r.State.Ended() })
 	w.owes(0)
+	w.hub.Fail(asksForJob, 0, hubtest.Status(500)) // so that it runs for a while
 	close(arrive)
 	<-late
 	job := w.jobs.All()[0]
-	w.until(id, "the late job is stopped", func(api.Run) bool { return job.Stage() == "CANCELED" })
+	job.Run()
+	w.pass(90 * time.Second) // two minutes are billed
+	w.hub.Heal()
+	run := w.until(id, "the late job is on record", func(r api.Run) bool { return r.JobID != nil })
+	w.late = 2 * 333_333
+	if job.Stage() != "CANCELED" || run.State != protocol.RunFailed || *run.SettledUSD != 0 || run.Reason == nil || !strings.HasSuffix(*run.Reason, "it cost $0.666666.") {
+		t.Errorf("the job is %s, the run %+v: %v", job.Stage(), run, *run.Reason)
+	}
 	w.owes(0)
+	listed := get[api.Jobs](w.outpost, "/api/jobs").Jobs[0]
+	if listed.CostUSD == nil || *listed.CostUSD != w.late || listed.Stage != "CANCELED" || listed.FinishedAt.Before(*listed.StartedAt) {
+		t.Errorf("the list of jobs has %+v", listed)
+	}
+	id = w.next() // the arena goes on
+	w.answers(id, started)
+	w.ends(w.provider(), id)
 }
 
 // clusterFailure is a row of the table of the cluster's failures.

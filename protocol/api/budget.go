@@ -87,6 +87,9 @@ func JobFrom(r protocol.Run, who protocol.Identity) Job {
 		ID: Optional(r.JobID), Kind: "challenge run", Purpose: r.Author + ": a run of " + r.Collection, RunID: r.ID, Challenge: r.Challenge,
 		Provider: r.Provider, Flavor: r.Flavor, Stage: r.Status(), CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.EndedAt, CostUSD: r.Settled,
 	}
+	if r.LateBill != nil {
+		j.FinishedAt, j.CostUSD = r.LateEnd, r.LateBill
+	}
 	if who.Editor {
 		j.URL = Optional(r.JobURL)
 	}

@@ -3,9 +3,11 @@ package arena
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/posttrainarena/arena/protocol"
+	"github.com/posttrainarena/arena/protocol/jobs"
 )
 
 // Reconcile finds out what a crash left behind: it adopts or releases every
@@ -71,6 +73,7 @@ const lateJobs = 24 * time.Hour
 
 // lookForLate cancels jobs of runs that were given up because the provider listed
 // none: the request for one may have been on its way for longer than anybody waits.
+// What they cost is recorded once they have ended.
 func (s *Service) lookForLate(ctx context.Context) {
 	recent, _, err := s.Runs(ctx, protocol.RunFilter{}, protocol.Page{Limit: lateRuns})
 	if err != nil {
@@ -79,22 +82,57 @@ func (s *Service) lookForLate(ctx context.Context) {
 	}
 	for _, run := range recent {
 		provider := s.Providers[run.Provider]
-		if run.JobID != "" || !run.State.Ended() || provider == nil || s.now().Sub(run.CreatedAt) > lateJobs {
+		if run.JobID != "" && run.LateBill == nil || !run.State.Ended() || provider == nil || s.now().Sub(run.CreatedAt) > lateJobs {
 			continue
 		}
 		call, cancel := context.WithTimeout(ctx, s.Timing.ProviderCall)
 		found, err := provider.Find(call, run.ID)
+		over := 0
 		for _, job := range found {
-			if !job.Status.Ended() {
-				err = errors.Join(err, provider.Cancel(call, job.ID))
-				s.Logger.Error("canceled a job that turned up after its run was given up", "run", run.ID, "job", job.ID)
+			if job.Status.Ended() {
+				over++
+				continue
 			}
+			err = errors.Join(err, provider.Cancel(call, job.ID))
+			s.Logger.Error("canceled a job that turned up after its run was given up", "run", run.ID, "job", job.ID)
 		}
 		cancel()
+		if over == len(found) {
+			err = errors.Join(err, s.recordLate(ctx, run, found))
+		}
 		if err != nil && ctx.Err() == nil {
 			s.Logger.Warn("could not look for late jobs of a run", "run", run.ID, "error", err)
 		}
 	}
+}
+
+// recordLate has the ledger know what the jobs cost that turned up after their run
+// was given up: they are recorded once and as one, because a run has one job.
+func (s *Service) recordLate(ctx context.Context, run protocol.Run, found []jobs.Job) error {
+	var cost protocol.Micros
+	var ended time.Time
+	for _, job := range found {
+		cost += protocol.Cost(run.Price, job.Billed)
+		if job.EndedAt.After(ended) {
+			ended = job.EndedAt
+		}
+	}
+	if cost == 0 || run.LateBill != nil {
+		return nil
+	}
+	if ended.IsZero() {
+		ended = s.now()
+	}
+	job := protocol.Job{ID: found[0].ID, Status: string(found[0].Status), URL: found[0].URL, StartedAt: found[0].StartedAt}
+	if job.StartedAt.IsZero() {
+		job.StartedAt = found[0].CreatedAt
+	}
+	reason := fmt.Sprintf("The launch was given up because the provider had no job for it. A job turned up later and was stopped; it cost $%s.", cost)
+	if err := s.Store.LateJob(ctx, protocol.Actor{Name: protocol.ActorArena}, run.ID, job, reason, cost, ended); err != nil {
+		return err
+	}
+	s.events.wake()
+	return nil
 }
 
 // lateRuns is how many of the newest runs are looked after.

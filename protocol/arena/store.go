@@ -76,6 +76,7 @@ type Store interface {
 	OpenRelay(ctx context.Context, by protocol.Actor, run string, job, model [sha256.Size]byte) error
 	RelayCounted(ctx context.Context, run string, c protocol.RelayCounters) error
 	LaunchRefused(ctx context.Context, by protocol.Actor, run, reason string, fault protocol.FaultClass) (protocol.Run, error)
+	LateJob(ctx context.Context, by protocol.Actor, run string, job protocol.Job, reason string, billed protocol.Micros, ended time.Time) error
 	CancelAsked(ctx context.Context, by protocol.Actor, run string) (protocol.Run, error)
 	CancelTaken(ctx context.Context, run string) (protocol.Run, error)
 	Unreachable(ctx context.Context, run string, since *time.Time) error
