@@ -82,6 +82,10 @@ func auditJSON(v any) (string, error) {
 	return string(b), nil
 }
 
+// auditNumbered is the highest number that an audit row ever had, which SQLite
+// remembers beside the table.
+const auditNumbered = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'audit'"
+
 const auditHeadQuery = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1"
 
 // auditHead reads the newest row's number and hash; both are zero at the start.
@@ -113,7 +117,8 @@ func (s *Store) AuditHead(ctx context.Context) (seq int64, hash [sha256.Size]byt
 }
 
 // VerifyAudit recomputes every hash of the audit trail. Its error names the
-// first row that was changed, or the first that is missing.
+// first row that was changed, or the first that is missing. Rows that are missing
+// at the end show in the number that the next one would have.
 func (s *Store) VerifyAudit(ctx context.Context) error {
 	return s.view(ctx, "verify the audit trail", func(t *tx) error {
 		rows, err := t.QueryContext(ctx, "SELECT "+auditColumns+", hash FROM audit ORDER BY seq")
@@ -122,7 +127,8 @@ func (s *Store) VerifyAudit(ctx context.Context) error {
 		}
 		defer rows.Close()
 		var last [sha256.Size]byte
-		for want := int64(1); rows.Next(); want++ {
+		want := int64(1)
+		for ; rows.Next(); want++ {
 			var a protocol.Audit
 			var kept []byte
 			if err := rows.Scan(&a.Seq, instant{&a.At}, &a.Actor, &a.Action, &a.Object, &a.RequestID, &a.Before, &a.After, &kept); err != nil {
@@ -136,7 +142,17 @@ func (s *Store) VerifyAudit(ctx context.Context) error {
 				return fmt.Errorf("audit row %d does not match its hash: it, or one before it, was changed", a.Seq)
 			}
 		}
-		return rows.Err()
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		var ever int64
+		if err := t.QueryRowContext(ctx, auditNumbered).Scan(&ever); err != nil {
+			return err
+		}
+		if want <= ever {
+			return fmt.Errorf("audit row %d is missing: the trail had %d rows and its end was cut off", want, ever)
+		}
+		return nil
 	})
 }
 

@@ -186,14 +186,14 @@ func (t *tx) examinePeople(ctx context.Context, e *Examination) error {
 }
 
 func (t *tx) examineHistory(ctx context.Context, e *Examination) error {
-	var audit, events, auditRows, eventRows, lastEvent int64
+	var audit, events, auditRows, numbered, eventRows, lastEvent int64
 	err := t.QueryRowContext(ctx, `SELECT (SELECT coalesce(max(at), 0) FROM audit), (SELECT coalesce(max(at), 0) FROM events),
-  (SELECT count(*) FROM audit), (SELECT coalesce(max(seq), 0) FROM audit), (SELECT count(*) FROM events), (SELECT coalesce(max(seq), 0) FROM events)`).
-		Scan(&audit, &events, &auditRows, &e.Audit, &eventRows, &lastEvent)
+  (SELECT count(*) FROM audit), (SELECT coalesce(max(seq), 0) FROM audit), (`+auditNumbered+`), (SELECT count(*) FROM events), (SELECT coalesce(max(seq), 0) FROM events)`).
+		Scan(&audit, &events, &auditRows, &e.Audit, &numbered, &eventRows, &lastEvent)
 	if newest := max(audit, events); newest > 0 {
 		e.Newest = time.UnixMicro(newest).UTC()
 	}
-	e.AuditHole, e.EventHole = auditRows != e.Audit, eventRows != lastEvent
+	e.AuditHole, e.EventHole = auditRows != e.Audit || e.Audit < numbered, eventRows != lastEvent
 	return err
 }
 

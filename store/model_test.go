@@ -275,6 +275,9 @@ func (m *machine) checkAll(t *rapid.T) {
 	if err := errors.Join(m.store.VerifyAudit(ctx), m.store.Integrity(ctx)); err != nil {
 		t.Fatal(err)
 	}
+	if differ, err := m.store.VerifyRecords(ctx); err != nil || len(differ) > 0 {
+		t.Fatalf("records that the trail does not have so: %q, %v", differ, err)
+	}
 }
 
 // Whatever happens in whatever order, with repeats and crashes between any two
