@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"time"
 
+	lib "modernc.org/sqlite/lib"
+
 	"github.com/posttrainarena/arena/migrations"
 )
 
@@ -25,56 +27,90 @@ type Copy struct {
 	// elsewhere can prove later that nothing up to there was rewritten.
 	AuditSeq  int64
 	AuditHash [sha256.Size]byte
+
+	steps []step // the migrations that it went through
 }
 
 // Backup writes a consistent copy of the database to a new file while the arena
 // keeps working. The copy holds everything up to one moment, is checked before
 // it gets its name, and is durable when Backup returns. It never replaces a
 // file.
-func (s *Store) Backup(ctx context.Context, file string) (Copy, error) {
+func (s *Store) Backup(ctx context.Context, file string) (made Copy, err error) {
+	defer func() {
+		if err != nil {
+			made, err = Copy{}, fmt.Errorf("back up to %s: %w", file, err)
+		}
+	}()
 	if _, err := os.Lstat(file); err == nil {
-		return Copy{}, fmt.Errorf("back up to %s: it exists; choose a new name", file)
+		return made, errTaken
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return Copy{}, fmt.Errorf("back up: %w", err)
+		return made, err
 	}
-	partial := file + ".partial"
-	defer os.Remove(partial) // nothing is left of a copy that failed; a finished one has moved away
-	if err := s.copyTo(ctx, partial); err != nil {
-		return Copy{}, fmt.Errorf("back up to %s: %w", file, err)
+	// Two backups to one name write two files, the first to be finished gets it.
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*"+partialSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return made, fmt.Errorf("there is no directory %s; make it first", filepath.Dir(file))
 	}
-	made, err := inspect(ctx, partial)
 	if err != nil {
-		return Copy{}, fmt.Errorf("check the backup: %w", err)
+		return made, err
+	}
+	partial := f.Name()
+	defer os.Remove(partial) // nothing is left of a copy that failed; a finished one has another name
+	defer os.Remove(partial + "-journal")
+	if err := errors.Join(f.Close(), s.copyTo(ctx, partial)); err != nil {
+		return made, err
+	}
+	if made, err = inspect(ctx, partial); err != nil {
+		return made, fmt.Errorf("check the copy: %w", err)
 	}
 	made.Path = file
-	if err := writeManifest(file, made.manifest(s.now())); err != nil {
-		return Copy{}, fmt.Errorf("describe the backup: %w", err)
-	}
-	if err := rename(partial, file); err != nil {
-		return Copy{}, errors.Join(fmt.Errorf("name the backup: %w", err), ignoreMissing(os.Remove(ManifestName(file))))
+	if err := publish(partial, file, made.manifest(s.now())); err != nil {
+		return made, fmt.Errorf("name the copy: %w", err)
 	}
 	return made, nil
 }
 
-// copyTo writes the database into a new private file, on a connection of its
-// own: readers refuse to write even elsewhere, and the writer must not wait.
+var errTaken = errors.New("it exists; choose a new name")
+
+// partialSuffix ends the names of files that are being written.
+const partialSuffix = ".partial"
+
+// publish gives a finished copy its name and writes its manifest beside it. A
+// file that has the name already stays what it is.
+func publish(partial, file string, m Manifest) error {
+	if err := syncPath(partial); err != nil {
+		return err
+	}
+	err := os.Link(partial, file)
+	if errors.Is(err, fs.ErrExist) {
+		return errTaken
+	}
+	if err != nil { // a file system without links, such as a stick's
+		err = os.Rename(partial, file)
+	}
+	if err == nil {
+		err = writeManifest(file, m)
+		if err != nil {
+			err = errors.Join(fmt.Errorf("write its manifest: %w", err), os.Remove(file))
+		}
+	}
+	return err
+}
+
+// copyTo writes the database into an empty file, on a connection of its own:
+// readers refuse to write even elsewhere, and the writer must not wait.
 func (s *Store) copyTo(ctx context.Context, path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
 	db, err := openHandle(filepath.Join(s.dir, DatabaseName), roleCopier, 1)
 	if err != nil {
 		return err
 	}
 	_, err = db.ExecContext(ctx, "VACUUM INTO ?", path)
-	return errors.Join(explain("copy the database", err), db.Close())
+	if code(err)&0xff == lib.SQLITE_FULL {
+		err = fmt.Errorf("the disk that it would be on has no room for it; make some, or name another place: %w", err)
+	} else {
+		err = explain("copy the database", err)
+	}
+	return errors.Join(err, db.Close())
 }
 
 // inspect checks a database file that nobody else has open, without changing
@@ -87,13 +123,14 @@ func inspect(ctx context.Context, path string) (Copy, error) {
 	}
 	err = checkIntegrity(ctx, db)
 	if err == nil {
-		err = db.QueryRowContext(ctx, "SELECT max(number) FROM migrations").Scan(&made.Schema)
+		made.steps, err = appliedTo(ctx, db)
+		made.Schema = len(made.steps)
 	}
 	if err == nil {
 		made.AuditSeq, made.AuditHash, err = auditHead(db.QueryRowContext(ctx, auditHeadQuery))
 	}
 	if err := errors.Join(err, db.Close()); err != nil {
-		return made, fmt.Errorf("%s is not a sound arena database: %w", path, err)
+		return made, fmt.Errorf("it is not a sound arena database: %w", err)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -143,8 +180,8 @@ type Restored struct {
 
 // Restore puts a backup in the place of a data directory's database. It refuses
 // a directory that is in use, a file that is damaged or that its manifest says
-// was another, and one from a newer arena (ErrNewerSchema). What was there before
-// is kept beside it.
+// was another, and one that this program would not open: of a newer arena
+// (ErrNewerSchema), or of another build. What was there before is kept beside it.
 func Restore(ctx context.Context, o Options, file string) (out Restored, err error) {
 	o, err = o.withDefaults()
 	if err != nil {
@@ -169,14 +206,14 @@ func Restore(ctx context.Context, o Options, file string) (out Restored, err err
 		err = checkManifest(file, out.Copy)
 	}
 	if err != nil {
-		return out, fmt.Errorf("restore %s: %w", file, err)
+		return out, fmt.Errorf("restore %s: %w; nothing was changed, restore another backup", file, err)
 	}
 	all, err := migrations.All()
-	if err != nil {
-		return out, err
+	if err == nil {
+		err = checkApplied(o.Dir, out.steps, all)
 	}
-	if out.Schema > len(all) {
-		return out, fmt.Errorf("%w: %s is at schema %04d and this program knows up to %04d", ErrNewerSchema, file, out.Schema, len(all))
+	if err != nil {
+		return out, fmt.Errorf("restore %s: %w; nothing was changed", file, err)
 	}
 	out.Path = filepath.Join(o.Dir, DatabaseName)
 	out.Newer = newerRows(ctx, out.Path, out.AuditSeq)
@@ -221,7 +258,7 @@ func newerRows(ctx context.Context, path string, seq int64) (n int64) {
 // log must go with it: SQLite would play it into the new one.
 func swap(dir, fresh string, now time.Time) (kept string, err error) {
 	database := filepath.Join(dir, DatabaseName)
-	kept = filepath.Join(dir, "arena-replaced-"+now.UTC().Format("20060102T150405Z")+".db")
+	kept = filepath.Join(dir, "arena-replaced-"+now.UTC().Format("20060102T150405.000Z")+".db")
 	switch err := os.Link(database, kept); {
 	case errors.Is(err, fs.ErrNotExist):
 		kept = ""

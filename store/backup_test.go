@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -147,5 +148,79 @@ func TestRestoreRefusesWhatIsNoSoundArenaDatabase(t *testing.T) {
 				t.Error("and put in place")
 			}
 		})
+	}
+}
+
+// TestBackupsToOneName starts several at once. One gets the name, with a manifest
+// that is its own, and the others say that it is taken.
+func TestBackupsToOneName(t *testing.T) {
+	s, clock := storetest.Open(t)
+	storetest.Submit(t, s, "ada", "tools")
+	file := filepath.Join(t.TempDir(), "copy.db")
+	errs := make([]error, 6)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { _, errs[i] = s.Backup(t.Context(), file) })
+	}
+	wg.Wait()
+	made := 0
+	for _, err := range errs {
+		if err == nil {
+			made++
+		} else if !strings.Contains(err.Error(), "it exists; choose a new name") {
+			t.Errorf("the name is taken: %v", err)
+		}
+	}
+	if rest, err := filepath.Glob(file + "*"); made != 1 || err != nil || len(rest) != 2 {
+		t.Errorf("%d were made, and there is %q, %v", made, rest, err)
+	}
+	if _, err := store.Restore(t.Context(), store.Options{Dir: filepath.Join(t.TempDir(), "data"), Now: clock.Now}, file); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestABackupSaysWhereItCannotGo names the directory that is missing.
+func TestABackupSaysWhereItCannotGo(t *testing.T) {
+	s, _ := storetest.Open(t)
+	dir := filepath.Join(t.TempDir(), "missing")
+	if _, err := s.Backup(t.Context(), filepath.Join(dir, "copy.db")); err == nil || !strings.Contains(err.Error(), "there is no directory "+dir+"; make it first") {
+		t.Errorf("into a missing directory: %v", err)
+	}
+}
+
+// TestRestoreRefusesAnotherBuild: what Open would refuse is not put in place.
+func TestRestoreRefusesAnotherBuild(t *testing.T) {
+	s, clock := storetest.Open(t)
+	for change, want := range map[string]string{
+		"UPDATE migrations SET sha256 = '00' WHERE number = 3":         "was edited",
+		"UPDATE migrations SET name = '0003_other' WHERE number = 3":   "another build",
+		"INSERT INTO migrations VALUES (9999, '9999_future', '00', 1)": "run the newer arena",
+	} {
+		file := filepath.Join(t.TempDir(), "copy.db")
+		must(s.Backup(t.Context(), file))(t)
+		db := must(sql.Open("sqlite", "file:"+file))(t)
+		must(db.Exec(change))(t)
+		if err := errors.Join(db.Close(), os.Remove(store.ManifestName(file))); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "data")
+		if _, err := store.Restore(t.Context(), store.Options{Dir: dir, Now: clock.Now}, file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", change, err, want)
+		}
+		if _, err := os.Stat(filepath.Join(dir, store.DatabaseName)); err == nil {
+			t.Errorf("%s: it is in place", change)
+		}
+	}
+}
+
+// TestADamagedDatabaseSaysWhatToDo opens what is no database.
+func TestADamagedDatabaseSaysWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, store.DatabaseName), bytes.Repeat([]byte("no database"), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := store.Open(t.Context(), store.Options{Dir: dir, Now: time.Now})
+	if err == nil || !strings.Contains(err.Error(), "arena restore") || strings.Contains(err.Error(), "checkpoint") {
+		t.Errorf("a damaged database: %v", err)
 	}
 }

@@ -338,3 +338,20 @@ func TestAClockThatJumps(t *testing.T) {
 		t.Errorf("the newest record is from %s, the clock says %s; the doctor would not notice: %v", e.Newest, w.now, err)
 	}
 }
+
+// TestABackupToAFullDisk: the disk that is full is the copy's and not the arena's,
+// so nobody is told that the arena takes nothing new.
+func TestABackupToAFullDisk(t *testing.T) {
+	d := failingDisk(t)
+	s := openTest(t)
+	dir := t.TempDir()
+	d.set(dir, &fault{op: "write", code: lib.SQLITE_FULL})
+	_, err := s.Backup(t.Context(), filepath.Join(dir, "copy.db"))
+	d.set("", nil)
+	if err == nil || errors.Is(err, protocol.ErrDiskFull) || !strings.Contains(err.Error(), "has no room for it") {
+		t.Errorf("a backup to a full disk: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("it leaves %v, %v", left, err)
+	}
+}

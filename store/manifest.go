@@ -55,7 +55,7 @@ func writeManifest(file string, m Manifest) error {
 		return err
 	}
 	name := ManifestName(file)
-	partial := name + ".partial"
+	partial := name + partialSuffix
 	if err := os.WriteFile(partial, append(raw, '\n'), 0o600); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func checkManifest(file string, found Copy) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return err
+		return fmt.Errorf("%w; without that file beside it a backup is restored without comparing", err)
 	case m.SHA256 != sum:
 		return fmt.Errorf("its SHA-256 is %s and its manifest says %s: it is not the file that was backed up", sum, m.SHA256)
 	default:

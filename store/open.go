@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/posttrainarena/arena/migrations"
 )
@@ -85,11 +86,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := prepareDir(o); err != nil {
-		return nil, fmt.Errorf("prepare the data directory %s: %w", o.Dir, err)
+		return nil, advise(o.Dir, fmt.Errorf("prepare the data directory %s: %w", o.Dir, err))
 	}
 	lock, err := takeLock(o.Dir, o.Now())
 	if err != nil {
-		return nil, err
+		return nil, advise(o.Dir, err)
 	}
 	s := newStore(o, lock)
 	err = prepareDatabase(o.Dir)
@@ -97,9 +98,23 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		err = s.open(ctx, o)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(advise(o.Dir, err), s.Close())
 	}
 	return s, nil
+}
+
+// advise adds what to do to why a data directory cannot be opened, where the
+// system and SQLite only say what is wrong.
+func advise(dir string, err error) error {
+	primary := code(err) & 0xff
+	switch {
+	case errors.Is(err, fs.ErrPermission), primary == lib.SQLITE_READONLY, primary == lib.SQLITE_CANTOPEN:
+		return fmt.Errorf("%w; give %s and all that is in it to the account that the arena runs under, with permission to write", err, dir)
+	case primary == lib.SQLITE_NOTADB, primary == lib.SQLITE_CORRUPT:
+		return fmt.Errorf("%w; %s is damaged: arena restore puts a backup in its place and keeps it", err, filepath.Join(dir, DatabaseName))
+	default:
+		return err
+	}
 }
 
 // newStore is a store with nothing open but the lock; nil when it works beside
@@ -242,7 +257,7 @@ func (s *Store) shut() error {
 		errs = append(errs, s.reader.Close())
 	}
 	if s.writer != nil {
-		if s.lock != nil { // only the owner may expect nobody to read
+		if s.lock != nil && s.schema > 0 { // only an owner that got this far may expect nobody to read
 			if _, err := s.writer.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 				errs = append(errs, fmt.Errorf("checkpoint the database: %w", err))
 			}

@@ -45,7 +45,7 @@ func openAsItIs(ctx context.Context, o Options) (*Store, []step, []migrations.Mi
 	s := newStore(o, nil)
 	applied, all, err := s.look(ctx, o, path)
 	if err != nil {
-		return nil, nil, nil, errors.Join(err, s.Close())
+		return nil, nil, nil, errors.Join(advise(o.Dir, err), s.Close())
 	}
 	return s, applied, all, nil
 }
@@ -101,7 +101,7 @@ func Rehearse(ctx context.Context, o Options) (r Rehearsal, err error) {
 	if err := s.copyTo(ctx, filepath.Join(scratch, DatabaseName)); err != nil {
 		return r, err
 	}
-	return r, prove(ctx, Options{Dir: scratch, Now: s.now, Logger: s.log})
+	return r, prove(ctx, Options{Dir: scratch, Now: s.now}) // without a log: nothing that lasts is migrated
 }
 
 // rehearsalPrefix is how directories of rehearsals begin.

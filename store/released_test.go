@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,24 @@ import (
 	"github.com/posttrainarena/arena/store"
 	"github.com/posttrainarena/arena/store/storetest"
 )
+
+// TestARehearsalDoesNotSayThatItMigrated: whoever reads its log must not think that
+// the database was changed.
+func TestARehearsalDoesNotSayThatItMigrated(t *testing.T) {
+	names := must(filepath.Glob(filepath.Join(released, "schema-*.db.zst")))(t)
+	dir := t.TempDir()
+	unpack := must(zstd.NewReader(bytes.NewReader(must(os.ReadFile(names[0]))(t))))(t)
+	body := must(io.ReadAll(unpack))(t)
+	unpack.Close()
+	if err := os.WriteFile(filepath.Join(dir, store.DatabaseName), body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	r := must(store.Rehearse(t.Context(), store.Options{Dir: dir, Now: time.Now, Logger: slog.New(slog.NewTextHandler(&log, nil))}))(t)
+	if len(r.Pending) == 0 || log.Len() > 0 {
+		t.Errorf("%d migrations were rehearsed, and the log says: %s", len(r.Pending), log.String())
+	}
+}
 
 // released is where a database of each released schema is kept. They are never
 // made again: they are what an arena of that day wrote, bugs included, and a
@@ -187,6 +206,7 @@ func TestReleasedDatabasesUpgrade(t *testing.T) {
 			if err := errors.Join(s.Integrity(t.Context()), s.VerifyAudit(t.Context())); err != nil {
 				t.Error(err)
 			}
+			agreed(t, s)
 			if diff := cmp.Diff(schemaText(t, fresh.Dir()), schemaText(t, dir)); diff != "" {
 				t.Errorf("the schema differs from a new database's (-new +upgraded):\n%s", diff)
 			}
