@@ -217,10 +217,19 @@ func Drill(ctx context.Context, file, dir string, now func() time.Time) (err err
 	return errors.Join(s.Integrity(ctx), s.VerifyAudit(ctx), s.Close())
 }
 
-// Sweep removes what drills left behind that were cut off.
-func Sweep(dir string) error {
-	left, err := filepath.Glob(filepath.Join(dir, drills+"*"))
-	for _, name := range left {
+// Unfinished lists what backups and drills left in a directory that were cut off,
+// while no keeper works in it.
+func Unfinished(dir string) (names []string) {
+	for _, pattern := range []string{drills + "*", prefix + "*.partial", prefix + "*.partial-journal"} {
+		found, _ := filepath.Glob(filepath.Join(dir, pattern)) // the patterns are good
+		names = append(names, found...)
+	}
+	return names
+}
+
+// Sweep removes what is unfinished.
+func Sweep(dir string) (err error) {
+	for _, name := range Unfinished(dir) {
 		err = errors.Join(err, os.RemoveAll(name))
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -84,6 +85,32 @@ func TestABackupThatCannotBeRestoredIsNoticed(t *testing.T) {
 	}
 	if err := backups.Drill(t.Context(), made.Path, k.Dir, time.Now); err == nil || !strings.Contains(err.Error(), "restore "+made.Path) {
 		t.Errorf("a changed byte: %v", err)
+	}
+}
+
+// TestWhatWasCutOffIsSwept: what a killed backup and a killed drill left goes, and
+// what is somebody else's stays.
+func TestWhatWasCutOffIsSwept(t *testing.T) {
+	dir := t.TempDir()
+	kept := []string{"arena-20261130T000000Z.db", "arena-20261130T000000Z.db.manifest.json", "theirs.db.partial"}
+	for _, name := range append([]string{"arena-20261130T000000Z.db.123.partial", "arena-20261130T000000Z.db.123.partial-journal", "drill-1"}, kept...) {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := backups.Sweep(dir); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if !slices.Equal(left, kept) {
+		t.Errorf("left: %q, want %q", left, kept)
 	}
 }
 
