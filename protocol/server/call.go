@@ -78,13 +78,38 @@ func (c *call) body(into any) error {
 	if err := c.wantType(api.ContentJSON); err != nil {
 		return err
 	}
-	c.readWithin(readBody)
 	limit := max(c.server.MaxJSON, c.route.Body)
-	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
+	raw, err := c.whole(limit)
 	if err != nil {
-		return bodyError(err, limit)
+		return err
 	}
 	return c.decode(raw, into)
+}
+
+// whole reads a body that fits into memory.
+func (c *call) whole(limit int64) (raw []byte, err error) {
+	err = c.receive(readBody, func() error {
+		if raw, err = io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit)); err != nil {
+			return bodyError(err, limit)
+		}
+		return nil
+	})
+	return raw, err
+}
+
+// receive runs f, which reads the body, and bounds how long that may take. A body
+// that a shutdown meets is not waited for: its sender is told to come again.
+func (c *call) receive(within time.Duration, f func() error) error {
+	c.readWithin(within)
+	release := context.AfterFunc(c.server.closing, func() { c.readWithin(0) })
+	defer release()
+	err := f()
+	if err != nil && c.server.closing.Err() != nil && protocol.AsError(err).Kind == protocol.KindMalformed {
+		c.cut = true
+		c.w.Header().Set("Connection", "close")
+		return protocol.ErrUnavailable.Detailf("The arena is shutting down. Nothing was stored; send it again.").Because(err)
+	}
+	return err
 }
 
 // decode checks and decodes a JSON body. Secrets are refused before anything

@@ -63,18 +63,13 @@ func (c *call) withSubmission(do func(arena.Submission) error) error {
 		}
 		return do(c.submission(req, nil))
 	}
-	c.readWithin(readBundle)
-	// An upload that a shutdown meets cannot be waited for. Its sender is told to
-	// come again.
-	release := context.AfterFunc(c.server.closing, func() { c.readWithin(0) })
-	defer release()
-	req, upload, err := c.readBundle(multipart.NewReader(http.MaxBytesReader(c.w, c.r.Body, c.maxUpload()), params["boundary"]))
+	var req api.EnvironmentRequest
+	var upload *hub.Snapshot
+	err = c.receive(readBundle, func() error {
+		req, upload, err = c.readBundle(multipart.NewReader(http.MaxBytesReader(c.w, c.r.Body, c.maxUpload()), params["boundary"]))
+		return err
+	})
 	defer func() { _ = upload.Release() }()
-	if err != nil && c.server.closing.Err() != nil && protocol.AsError(err).Kind == protocol.KindMalformed {
-		c.cut = true
-		c.w.Header().Set("Connection", "close")
-		return protocol.ErrUnavailable.Detailf("The arena is shutting down. Nothing was stored; send the upload again.").Because(err)
-	}
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -186,10 +185,9 @@ func (s *Server) postForm(c *call) error {
 	if base, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || base != api.ContentForm {
 		return protocol.ErrInvalid.Detailf("This address reads the form of the board's page (%s). Programs post JSON to /api/board/messages.", api.ContentForm)
 	}
-	c.readWithin(readBody)
-	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, s.MaxJSON))
+	raw, err := c.whole(s.MaxJSON)
 	if err != nil {
-		return bodyError(err, s.MaxJSON)
+		return err
 	}
 	form, err := url.ParseQuery(string(raw))
 	if err != nil {
