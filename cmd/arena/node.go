@@ -154,7 +154,7 @@ func openNode(ctx context.Context, o nodeOptions) (n *node, err error) {
 		listen = o.Listen
 	}
 	if n.listener, err = net.Listen("tcp", listen); err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", listen, err)
+		return nil, fmt.Errorf("listen on %s: %w; choose another address with --listen HOST:PORT", listen, err)
 	}
 	version, err := serverVersion(n.service, cfg)
 	if err != nil {
@@ -310,14 +310,7 @@ const mcpPath = "/mcp"
 
 // handler answers the arena's interface, and its tools at their own address.
 func (n *node) handler() http.Handler {
-	tools := mcpserver.New(mcpserver.Options{Arena: n.server, Version: build().Version})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == mcpPath {
-			tools.ServeHTTP(w, r)
-			return
-		}
-		n.server.ServeHTTP(w, r)
-	})
+	return n.server.Beside(mcpPath, mcpserver.MaxRequest, mcpserver.New(mcpserver.Options{Arena: n.server, Version: build().Version}))
 }
 
 // noCoreFiles keeps the memory of a process that crashes off the disk: it holds
@@ -382,9 +375,9 @@ func (n *node) run(ctx context.Context) error {
 		}
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
-		err = web.Shutdown(grace)
-		if err != nil {
-			err = errors.Join(err, web.Close())
+		if web.Shutdown(grace) != nil {
+			n.log.Warn("cut off what did not end", "after", shutdownTimeout)
+			err = web.Close()
 		}
 		<-served
 	}

@@ -8,7 +8,10 @@ import (
 )
 
 // inProcess is a transport that calls a handler instead of a network.
-type inProcess struct{ handler http.Handler }
+type inProcess struct {
+	handler http.Handler
+	address string // of whoever the calls are for
+}
 
 // RoundTrip answers a request with what the handler writes.
 func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -19,7 +22,7 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "in-process"
+	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), t.address
 	r.Host = r.URL.Host
 	w := &kept{header: http.Header{}}
 	t.handler.ServeHTTP(w, r)

@@ -52,7 +52,7 @@ type pipeSite struct {
 func newPipeSite(t *testing.T, change ...func(*options)) pipeSite {
 	t.Helper()
 	s := pipeSite{openSite(t, change...), &pipes{conns: make(chan net.Conn), done: make(chan struct{})}}
-	web := &http.Server{Handler: s.server}
+	web := &http.Server{Handler: s.server.Beside("/beside", 1000, http.NotFoundHandler())}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(s.pipes) }()
 	t.Cleanup(func() {
