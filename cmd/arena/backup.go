@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/posttrainarena/arena/store"
 )
@@ -18,6 +20,9 @@ func (backupCmd) speaksJSON() bool { return true }
 
 // Run writes the copy and prints its manifest.
 func (cmd *backupCmd) Run(ctx context.Context, env *environ) error {
+	if cmd.File == "" { // a variable of a script that is not set
+		return usagef("name the new file")
+	}
 	st, err := cmd.look(ctx, env)
 	if err != nil {
 		return err
@@ -86,7 +91,7 @@ func (cmd *restoreCmd) Run(ctx context.Context, env *environ) error {
 
 // auditCmd looks after the audit trail.
 type auditCmd struct {
-	Verify auditVerifyCmd `cmd:"" help:"Recompute every hash of the audit trail and name the first row that does not fit."`
+	Verify auditVerifyCmd `cmd:"" help:"Recompute every hash of the audit trail, and compare runs, results, collections, verdicts and tokens with it."`
 }
 
 type auditVerifyCmd struct {
@@ -97,7 +102,8 @@ type auditVerifyCmd struct {
 
 func (auditVerifyCmd) speaksJSON() bool { return true }
 
-// Run verifies the trail, and that it still holds a head that was kept.
+// Run verifies the trail, that the records are what it says, and that it still
+// holds a head that was kept.
 func (cmd *auditVerifyCmd) Run(ctx context.Context, env *environ) error {
 	kept, err := hex.DecodeString(cmd.Hash)
 	if err != nil || (cmd.Seq > 0) != (len(kept) == 32) {
@@ -111,6 +117,13 @@ func (cmd *auditVerifyCmd) Run(ctx context.Context, env *environ) error {
 	if err := st.VerifyAudit(ctx); err != nil {
 		return err
 	}
+	differ, err := st.VerifyRecords(ctx)
+	if err == nil && len(differ) > 0 {
+		err = fmt.Errorf("the audit trail fits, and the database does not hold what it says: %s; %s", strings.Join(differ, ", "), recordsFix)
+	}
+	if err != nil {
+		return err
+	}
 	if cmd.Seq > 0 {
 		if err := st.AuditHolds(ctx, cmd.Seq, [32]byte(kept)); err != nil {
 			return err
@@ -120,7 +133,7 @@ func (cmd *auditVerifyCmd) Run(ctx context.Context, env *environ) error {
 	if err != nil {
 		return err
 	}
-	env.say("%s fit. The head is row %d, %x: whoever keeps it can prove later that nothing up to it was changed.", counted(int(seq), "audit row"), seq, hash)
+	env.say("%s fit, and the records are what they say. The head is row %d, %x: whoever keeps it can prove later that nothing up to it was changed.", counted(int(seq), "audit row"), seq, hash)
 	return env.document(map[string]any{"ok": true, "rows": seq, "audit_seq": seq, "audit_hash": hex.EncodeToString(hash[:])})
 }
 

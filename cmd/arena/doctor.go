@@ -90,10 +90,14 @@ type doctor struct {
 func (d *doctor) examine(ctx context.Context) []protocol.Diagnosis {
 	given := d.store != nil
 	d.checkConfig()
-	if d.checkDirectory() && d.checkDatabase(ctx) {
-		d.checkRecords(ctx)
-		d.checkBackups(ctx)
-		d.checkHooks(ctx)
+	if d.checkDirectory() {
+		sound := d.checkDatabase(ctx)
+		d.checkLeftovers() // once it is known whether an arena runs
+		if sound {
+			d.checkRecords(ctx)
+			d.checkBackups(ctx)
+			d.checkHooks(ctx)
+		}
 	}
 	d.checkMachine()
 	d.checkOutside(ctx)
@@ -247,7 +251,7 @@ func (d *doctor) checkContent() {
 	e := d.exam
 	d.none("logs", e.LogGaps, protocol.DiagnosisFail, "restore a backup", "the pieces of every log follow each other and add up", "logs with holes")
 	d.none("trees", e.BrokenTrees, protocol.DiagnosisFail, "restore a backup", "uploads and artifacts have every file that they name", "with fewer files than they name")
-	d.none("bodies", e.BadBlobs, protocol.DiagnosisFail, "restore a backup; the disk may be failing", fmt.Sprintf("%s read again and have their hash", counted(e.SampledBlobs, "stored body")), "do not have their hash")
+	d.none("bodies", e.BadBlobs, protocol.DiagnosisFail, "restore a backup; the disk may be failing", fmt.Sprintf("%s read again and have their hash", counted(e.SampledBlobs, "stored file")), "do not have their hash")
 	if e.LooseBlobs > 100_000 {
 		d.warn("loose-bodies", "restart the arena, which sweeps them", "%d bodies belong to no upload", e.LooseBlobs)
 	} else {
@@ -347,9 +351,12 @@ func (d *doctor) checkAnchors(ctx context.Context, all []backups.Found) {
 // checkLeftovers finds files that a process which was killed did not finish.
 func (d *doctor) checkLeftovers() {
 	var found []string
-	for _, pattern := range []string{"*.partial", store.DatabaseName + ".restoring", "rehearsal-*"} {
+	for _, pattern := range []string{"*.partial", "*.partial-journal", store.DatabaseName + ".restoring", "rehearsal-*"} {
 		names, _ := filepath.Glob(filepath.Join(d.dir, pattern)) // the patterns are good
 		found = append(found, names...)
+	}
+	if !d.owned { // an arena may be making a backup
+		found = append(found, backups.Unfinished(backupDir(d.config, d.dir))...)
 	}
 	slices.Sort(found)
 	if len(found) == 0 {

@@ -166,21 +166,21 @@ func (d *doctor) checkDirectory() bool {
 		return false
 	}
 	d.ok("data-directory", "%s", d.dir)
-	d.private("directory-mode", d.dir, 0o700)
-	d.private("database-mode", filepath.Join(d.dir, store.DatabaseName), 0o600)
-	d.private("token-mode", filepath.Join(d.dir, organizerFile), 0o600)
+	d.private("directory-mode", d.dir, 0o700, 0o700)
+	d.private("database-mode", filepath.Join(d.dir, store.DatabaseName), 0o600, 0o600)
+	d.private("token-mode", filepath.Join(d.dir, organizerFile), 0o600, 0o400)
 	if probe, err := os.CreateTemp(d.dir, ".doctor-*"); err != nil {
 		d.fail("writable", "give it to the account that the arena runs under", "no file can be made in %s: %v", d.dir, err)
 	} else {
 		d.ok("writable", "files can be made")
 		_ = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
-	d.checkLeftovers()
 	return true
 }
 
-// private requires that nobody but the owner may use a file.
-func (d *doctor) private(check, path string, mode os.FileMode) {
+// private requires that nobody but the owner may use a file, and that the owner
+// may do with it what is needed.
+func (d *doctor) private(check, path string, mode, needed os.FileMode) {
 	info, err := os.Stat(path)
 	switch {
 	case notThere(err):
@@ -189,6 +189,8 @@ func (d *doctor) private(check, path string, mode os.FileMode) {
 		d.fail(check, "", "%v", err)
 	case info.Mode().Perm()&0o077 != 0:
 		d.mend(check, protocol.DiagnosisFail, fmt.Sprintf("chmod %o %s", mode, argument(path)), func() error { return os.Chmod(path, mode) }, "others may use %s (mode %o)", filepath.Base(path), info.Mode().Perm())
+	case info.Mode().Perm()&needed != needed:
+		d.mend(check, protocol.DiagnosisFail, fmt.Sprintf("chmod %o %s", mode, argument(path)), func() error { return os.Chmod(path, mode) }, "not even its own account may use %s (mode %o)", filepath.Base(path), info.Mode().Perm())
 	default:
 		d.ok(check, "%s has mode %o", filepath.Base(path), info.Mode().Perm())
 	}
@@ -222,6 +224,7 @@ func (d *doctor) checkDatabase(ctx context.Context) bool {
 	if !d.deep {
 		d.skip("integrity", "arena doctor on its machine reads the whole database")
 		d.skip("audit-chain", "arena audit verify on its machine recomputes it")
+		d.skip("audit-records", "arena audit verify on its machine compares them")
 		return true
 	}
 	if err := d.store.Integrity(ctx); err != nil {
@@ -234,8 +237,16 @@ func (d *doctor) checkDatabase(ctx context.Context) bool {
 	} else {
 		d.ok("audit-chain", "every hash fits")
 	}
+	if differ, err := d.store.VerifyRecords(ctx); err != nil {
+		d.fail("audit-records", "", "%v", err)
+	} else {
+		d.none("audit-records", differ, protocol.DiagnosisFail, recordsFix, "runs, results, collections, verdicts and tokens are what the audit trail says", "not what the audit trail says")
+	}
 	return true
 }
+
+// recordsFix is what to do about records that somebody changed past the arena.
+const recordsFix = "somebody changed the database beside the arena: find out who has access to the file, and compare with a backup"
 
 // judgeOpening says why a database cannot be looked at.
 func (d *doctor) judgeOpening(ctx context.Context, o store.Options, err error) {

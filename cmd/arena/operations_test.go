@@ -135,6 +135,9 @@ func TestShutdownDoesNotWaitForWhatNeverEnds(t *testing.T) {
 		return err == nil && len(files) == 20
 	})
 
+	uploads = append(uploads, s.raw("POST /api/board/messages HTTP/1.1\nHost: arena\nAuthorization: Bearer "+s.token+
+		"\nContent-Type: application/json\nContent-Length: 1000\n\n{"))
+
 	asked := time.Now()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

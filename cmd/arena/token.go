@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/posttrainarena/arena/protocol"
@@ -27,7 +29,8 @@ type dataFlag struct {
 	Data string `placeholder:"DIR" help:"Data directory of the arena. Default: ${default_data}."`
 }
 
-// open opens the store, beside the server that may be running on it.
+// open opens the store, beside the server that may be running on it, and makes
+// one where there is none.
 func (f dataFlag) open(ctx context.Context, env *environ) (*store.Store, error) {
 	dir, err := f.dir(env)
 	if err != nil {
@@ -52,10 +55,15 @@ func (f dataFlag) look(ctx context.Context, env *environ) (*store.Store, error) 
 		return nil, err
 	}
 	st, err := store.OpenReading(ctx, store.Options{Dir: dir, Now: env.Now, Logger: env.logger(false)})
+	return st, noArena(dir, err)
+}
+
+// noArena says what to do where a directory that was named holds no arena.
+func noArena(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no arena in %s; name its data directory with --data: %w", dir, err)
+		return fmt.Errorf("there is no arena in %s; name its data directory with --data: %w", dir, err)
 	}
-	return st, err
+	return err
 }
 
 type tokenCreateCmd struct {
@@ -105,7 +113,7 @@ type tokenRow struct {
 
 // Run prints the tokens as JSON.
 func (cmd *tokenListCmd) Run(ctx context.Context, env *environ) error {
-	st, err := cmd.open(ctx, env)
+	st, err := cmd.look(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -128,6 +136,13 @@ type tokenRevokeCmd struct {
 
 // Run revokes and says how many.
 func (cmd *tokenRevokeCmd) Run(ctx context.Context, env *environ) error {
+	dir, err := cmd.dir(env)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, store.DatabaseName)); err != nil {
+		return noArena(dir, err) // a wrong directory must not become an arena
+	}
 	st, err := cmd.open(ctx, env)
 	if err != nil {
 		return err
