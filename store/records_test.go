@@ -46,7 +46,7 @@ func TestARecordThatSomebodyChangedShows(t *testing.T) {
 	for _, c := range []struct{ triggers, do, undo, want string }{
 		{"results_reviewed", "UPDATE results SET verification = 'valid'", "UPDATE results SET verification = 'rejected'", "result:" + run.ID + " has another Verification"},
 		{"results_keep", "UPDATE results SET score = json_set(score, '$.delta_pp', 99)", "UPDATE results SET score = json_set(score, '$.delta_pp', 12.5)", "result:" + run.ID + " has another Score"},
-		{"runs_settled", "UPDATE runs SET settled = 1", "UPDATE runs SET settled = 6000000", "run:" + run.ID + " has another Settled"},
+		{"runs_settled", "UPDATE runs SET settled = 1", "UPDATE runs SET settled = 6000000", "run:" + run.ID + " has another LateBill, LateEnd, Settled"},
 		{"runs_keep", "UPDATE runs SET author = 'mallory'", "UPDATE runs SET author = 'ada'", "run:" + run.ID + " has another Author"},
 		{"tokens_keep", "UPDATE tokens SET editor = 1", "UPDATE tokens SET editor = 0", "token:tok-1 has another Editor"},
 		{"", "INSERT INTO tokens (id, name, editor, sha256, created) VALUES ('tok-2', 'mallory', 1, zeroblob(32), 1)", "", "token:tok-2 is not in the trail"},
