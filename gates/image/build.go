@@ -11,8 +11,6 @@ import (
 
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	dockershell "github.com/moby/buildkit/frontend/dockerfile/shell"
-
-	"github.com/posttrainarena/arena/gates/shell"
 )
 
 const (
@@ -96,7 +94,6 @@ type stage struct {
 	commands []instructions.Command
 	parent   *stage // the stage it is based on, nil for images
 	external string // the image it is based on
-	copies   map[int]bool
 
 	state stageState
 	tree  *tree
@@ -109,8 +106,6 @@ type stage struct {
 	user     string
 	shell    []string
 	onbuild  []string
-	entry    []string
-	cmd      []string
 }
 
 type stageState int
@@ -167,7 +162,6 @@ func (b *builder) follow() {
 		}
 	}
 	b.run(target)
-	b.markUses(target)
 	b.result(target)
 }
 
@@ -223,31 +217,8 @@ func (b *builder) source(s *stage, from string, line int) (*stage, bool) {
 	if src.Index > s.Index {
 		b.issue(CodeLater, line, "--from=%s: the stage comes later in the Dockerfile", from)
 	}
-	s.copies[src.Index] = true
 	b.run(src)
 	return src, true
-}
-
-// markUses says of each stage why it is built.
-func (b *builder) markUses(target *stage) {
-	var mark func(s *stage, use Use)
-	mark = func(s *stage, use Use) {
-		if s.Use != UseNothing && use != UseFinal && (s.Use != UseCopied || use != UseBase) {
-			return
-		}
-		s.Use = use
-		next := use
-		if use == UseFinal {
-			next = UseBase
-		}
-		if s.parent != nil {
-			mark(s.parent, next)
-		}
-		for i := range s.copies {
-			mark(b.stages[i], UseCopied)
-		}
-	}
-	mark(target, UseFinal)
 }
 
 // result describes the image of the target stage.
@@ -276,14 +247,11 @@ func (b *builder) result(s *stage) {
 			delete(img.Env, name)
 		}
 	}
-	img.Entrypoint, img.Cmd, img.OnBuild = s.entry, s.cmd, s.onbuild
 }
 
 func sortImage(img *Image) {
 	slices.SortFunc(img.Files, comparePlaced)
-	slices.SortStableFunc(img.Mounts, func(x, y Mount) int { return cmp.Compare(x.Line, y.Line) })
 	slices.SortStableFunc(img.RemoteAdds, func(x, y RemoteAdd) int { return cmp.Compare(x.Line, y.Line) })
-	slices.SortStableFunc(img.Downloads, func(x, y shell.Download) int { return cmp.Compare(x.Line, y.Line) })
 	slices.SortStableFunc(img.Opaque, func(x, y OpaqueRun) int { return cmp.Compare(x.Line, y.Line) })
 	slices.SortStableFunc(img.Unlisted, func(x, y Archive) int { return cmp.Compare(x.Line, y.Line) })
 }

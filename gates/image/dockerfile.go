@@ -68,7 +68,7 @@ func (b *builder) add(ins any, line int) {
 			return
 		}
 		b.stages = append(b.stages, &stage{
-			Stage:    Stage{Index: len(b.stages), Name: c.Name, Base: c.BaseName, Line: line, Use: UseNothing},
+			Stage:    Stage{Index: len(b.stages), Name: c.Name, Base: c.BaseName, Line: line},
 			platform: c.Platform,
 		})
 	case *instructions.ArgCommand:
@@ -80,7 +80,7 @@ func (b *builder) add(ins any, line int) {
 	case instructions.Command:
 		if len(b.stages) == 0 {
 			b.issue(CodeNoFrom, line, "%s comes before the first FROM", strings.ToUpper(c.Name()))
-			b.stages = append(b.stages, &stage{Stage: Stage{Line: line, Use: UseNothing}})
+			b.stages = append(b.stages, &stage{Stage: Stage{Line: line}})
 		}
 		b.push(c)
 	}

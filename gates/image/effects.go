@@ -320,7 +320,6 @@ func (b *builder) bind(s *stage, m *instructions.Mount, target string, line int)
 	if m.From != "" {
 		src, ok := b.source(s, m.From, line)
 		if !ok || src == nil {
-			b.img.Mounts = append(b.img.Mounts, Mount{Target: target, Source: m.Source, From: m.From, Line: line})
 			return nil
 		}
 		from = src.tree
@@ -329,16 +328,14 @@ func (b *builder) bind(s *stage, m *instructions.Mount, target string, line int)
 	if !b.spend(len(from.files)+len(s.tree.files), line) {
 		return nil
 	}
-	mount := Mount{Target: target, Source: strings.TrimPrefix(source, "/"), From: m.From, Line: line}
 	var hidden []*Placed
 	show := func(f *Placed, at string) {
 		if old, ok := s.tree.files[at]; ok && !old.mounted {
 			hidden = append(hidden, old)
 		}
 		p := *f
-		p.Target, p.Line, p.Via, p.From, p.mounted = at, line, ViaMount, m.From, true
+		p.Target, p.From, p.mounted = at, m.From, true
 		s.tree.files[at] = &p
-		mount.Files = append(mount.Files, p)
 	}
 	if f, ok := from.files[source]; ok {
 		show(f, target)
@@ -352,6 +349,5 @@ func (b *builder) bind(s *stage, m *instructions.Mount, target string, line int)
 			b.issue(CodeMissing, line, "%s does not exist in the build context", m.Source)
 		}
 	}
-	b.img.Mounts = append(b.img.Mounts, mount)
 	return hidden
 }

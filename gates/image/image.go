@@ -3,8 +3,6 @@ package image
 import (
 	"errors"
 	"fmt"
-
-	"github.com/posttrainarena/arena/gates/shell"
 )
 
 // Image is what a Dockerfile builds.
@@ -15,12 +13,8 @@ type Image struct {
 	// Packed are the members of archives among Files, as far as they can be read;
 	// their Target is that of the archive.
 	Packed []Placed
-	// Mounts are the files that RUN --mount=type=bind made readable for a while.
-	Mounts []Mount
 	// RemoteAdds are ADD instructions with a URL or a Git repository.
 	RemoteAdds []RemoteAdd
-	// Downloads are commands of RUN instructions that need the network.
-	Downloads []shell.Download
 	// Opaque are commands of RUN instructions with effects that are not known.
 	Opaque []OpaqueRun
 	// Unlisted are archives that were unpacked without their members being known.
@@ -31,13 +25,10 @@ type Image struct {
 	// or "" when it cannot be known.
 	Base string
 
-	Workdir    string            // working directory, absolute
-	Env        map[string]string // what ENV sets; the base image's own variables are not known
-	User       string            // the last USER, "" if there is none
-	Shell      []string          // the last SHELL, nil if there is none
-	Entrypoint []string
-	Cmd        []string
-	OnBuild    []string // triggers that the final stage leaves to images built on it
+	Workdir string            // working directory, absolute
+	Env     map[string]string // what ENV sets; the base image's own variables are not known
+	User    string            // the last USER, "" if there is none
+	Shell   []string          // the last SHELL, nil if there is none
 
 	// Truncated says that a limit was reached and the lists may be incomplete;
 	// an issue says which.
@@ -54,7 +45,6 @@ const (
 	ViaRun     Via = "RUN"
 	ViaHeredoc Via = "heredoc"     // COPY <<EOF
 	ViaStage   Via = "COPY --from" // from another stage or image
-	ViaMount   Via = "bind mount"  // readable inside one RUN only
 )
 
 // Placed is one file of the image.
@@ -116,15 +106,6 @@ func (p Placed) Content() ([]byte, error) {
 	return b, nil
 }
 
-// Mount is one bind mount of a RUN instruction.
-type Mount struct {
-	Target string   // absolute path inside the RUN instruction
-	Source string   // path in the context or stage
-	From   string   // stage or image, "" for the build context
-	Line   int      // line of the RUN instruction
-	Files  []Placed // what it makes readable, with Via "bind mount"
-}
-
 // RemoteAdd is one ADD from the network.
 type RemoteAdd struct {
 	URL      string
@@ -161,19 +142,7 @@ type Stage struct {
 	Name  string // of AS, lower case, "" if none
 	Base  string // as resolved: a stage's name or index, or an image reference
 	Line  int
-	Use   Use
 }
-
-// Use says how the final image depends on a stage.
-type Use string
-
-// Uses of a stage.
-const (
-	UseFinal   Use = "final"   // the image itself
-	UseBase    Use = "base"    // the image is based on it
-	UseCopied  Use = "copied"  // something is copied or mounted from it
-	UseNothing Use = "nothing" // it is not built
-)
 
 // Issue is one thing that the model could not follow, or that a build would refuse.
 type Issue struct {
@@ -207,7 +176,6 @@ const (
 	CodeShell        Code = "unsupported-shell"  // RUN in a shell that is not followed
 	CodeLimit        Code = "limit"              // one of Limits was reached
 	CodeRead         Code = "read"               // the build context could not be read
-	CodeUnsupported  Code = "unsupported"        // an instruction that a build would refuse
 	CodeIgnoredEntry Code = "ignored-source"     // COPY of a file that .dockerignore leaves out
 )
 

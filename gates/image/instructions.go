@@ -77,7 +77,6 @@ func (b *builder) run(s *stage) {
 		return
 	}
 	s.state = stageRunning
-	s.copies = map[int]bool{}
 	var triggers []string
 	if p := s.parent; p != nil {
 		b.run(p)
@@ -109,7 +108,7 @@ func (s *stage) inherit(p *stage) []string {
 		s.gone = append(s.gone, &copied)
 	}
 	s.env, s.exported, s.declared = maps.Clone(p.env), maps.Clone(p.exported), maps.Clone(p.declared)
-	s.workdir, s.user, s.shell, s.entry, s.cmd = p.workdir, p.user, p.shell, p.entry, p.cmd
+	s.workdir, s.user, s.shell = p.workdir, p.user, p.shell
 	return p.onbuild
 }
 
@@ -179,10 +178,6 @@ func (b *builder) instruction(s *stage, c instructions.Command, line int) {
 		s.shell = c.Shell
 	case *instructions.OnbuildCommand:
 		s.onbuild = append(s.onbuild, c.Expression)
-	case *instructions.EntrypointCommand:
-		s.entry = c.CmdLine
-	case *instructions.CmdCommand:
-		s.cmd = c.CmdLine
 	case *instructions.CopyCommand:
 		b.copyCommand(s, c, line)
 	case *instructions.AddCommand:

@@ -47,7 +47,6 @@ func (b *builder) runCommand(s *stage, c *instructions.RunCommand, line int) {
 	for i := range trace.Commands {
 		trace.Commands[i].Line = lines.at(trace.Commands[i].Offset, line)
 	}
-	b.img.Downloads = append(b.img.Downloads, shell.Downloads(trace.Commands)...)
 	hidden := map[int]bool{} // commands whose text is not known
 	for _, cmd := range trace.Opaque {
 		hidden[cmd.Offset] = true

@@ -196,16 +196,15 @@ COPY --from=tools /x /x
 	}
 	got := map[string]any{
 		"base": img.Base, "workdir": img.Workdir, "user": img.User, "shell": img.Shell, "env": img.Env,
-		"onbuild": img.OnBuild, "entrypoint": img.Entrypoint, "cmd": img.Cmd, "stages": img.Stages,
+		"stages": img.Stages,
 	}
 	want := map[string]any{
 		"base": "example.org/python:3.12", "workdir": "/app", "user": "app:app",
 		"shell": []string{"/bin/bash", "-o", "pipefail", "-c"}, "env": map[string]string{"A": "1", "B": "two words"},
-		"onbuild": []string{"RUN true"}, "entrypoint": []string{"python", "main.py"}, "cmd": []string{"serve"},
 		"stages": []image.Stage{
-			{Index: 0, Name: "base", Base: "example.org/python:3.12", Line: 2, Use: image.UseBase},
-			{Index: 1, Name: "unused", Base: "base", Line: 5, Use: image.UseNothing},
-			{Index: 2, Base: "base", Line: 6, Use: image.UseFinal},
+			{Index: 0, Name: "base", Base: "example.org/python:3.12", Line: 2},
+			{Index: 1, Name: "unused", Base: "base", Line: 5},
+			{Index: 2, Base: "base", Line: 6},
 		},
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -1,7 +1,6 @@
 package pyfacts
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/posttrainarena/arena/gates/pysyntax"
@@ -172,29 +171,6 @@ type NetworkUse struct {
 	Target string
 	// Local is set when the target is this machine.
 	Local bool
-}
-
-// ExistenceOnly returns the exact paths whose existence the file checks and
-// whose content it never reads, lists or runs, sorted.
-func (f *Facts) ExistenceOnly() []string {
-	only := map[string]bool{}
-	for _, use := range f.Paths {
-		if use.Exact && use.Access == Check {
-			only[use.Path] = true
-		}
-	}
-	for _, use := range f.Paths {
-		switch use.Access {
-		case Read, List, Execute:
-			delete(only, use.Path)
-		}
-	}
-	paths := make([]string, 0, len(only))
-	for path := range only {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	return paths
 }
 
 // Collect reads the facts from a parsed file. env are the environment variables that it is run with, as far as they are

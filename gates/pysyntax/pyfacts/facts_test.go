@@ -55,9 +55,6 @@ func render(f *Facts) string {
 	for _, n := range f.Network {
 		fmt.Fprintf(&b, "network %d %s %s%s\n", n.Line, n.Via, n.Target, mark(n.Local, "local"))
 	}
-	if only := f.ExistenceOnly(); len(only) > 0 {
-		fmt.Fprintf(&b, "existence only: %s\n", strings.Join(only, " "))
-	}
 	return b.String()
 }
 
