@@ -13,11 +13,6 @@ const Ellipsis = "…"
 // Width is the number of columns that the text takes once it is clean.
 func Width(s string) int { return columns(Clean(s)) }
 
-// AmbiguousIsWide reports whether characters of ambiguous width count as two
-// columns here. Box drawing and block characters are among them, so widgets then
-// look right in their ASCII variant only.
-func AmbiguousIsWide() bool { return columns(Ellipsis) == 2 }
-
 // Truncate shortens the text to at most width columns, with an ellipsis in place
 // of what was cut.
 func Truncate(s string, width int) string {

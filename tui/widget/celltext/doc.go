@@ -24,8 +24,7 @@
 // The unit is the column as the renderer counts it (the grapheme measure of
 // charmbracelet/x/ansi), so that what is exact here is not cut there. Characters
 // of ambiguous width count as one column unless the environment says otherwise;
-// AmbiguousIsWide tells, and an owner should then choose the ASCII variant of
-// every widget. Scripts whose vowel signs and conjuncts take columns of their own
+// every widget then looks right in its ASCII variant only. Scripts whose vowel signs and conjuncts take columns of their own
 // in some terminals and none in others (Devanagari and its relatives) are left
 // readable and measured as the renderer does.
 package celltext

@@ -80,9 +80,6 @@ func New(opts ...Option) Model {
 // its own.
 func (m *Model) SetSize(width, height int) { m.width, m.height = max(width, 0), max(height, 0) }
 
-// SetStyles changes the styles, as when the theme changes.
-func (m *Model) SetStyles(s Styles) { m.styles = s }
-
 // SetAmounts sets what is shown.
 func (m *Model) SetAmounts(a Amounts) {
 	m.amounts = Amounts{Settled: max(a.Settled, 0), Reserved: max(a.Reserved, 0), Cap: max(a.Cap, 0)}

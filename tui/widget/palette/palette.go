@@ -52,7 +52,6 @@ func DefaultStyles() Styles {
 
 // Model is a palette.
 type Model struct {
-	title         string
 	items         []Item
 	titles        []string
 	shown         []fuzzy.Ranked // what fits, best first
@@ -72,12 +71,9 @@ func WithStyles(s Styles) Option { return func(m *Model) { m.styles = s } }
 // WithASCII draws with ASCII characters only.
 func WithASCII(on bool) Option { return func(m *Model) { m.ascii = on } }
 
-// WithTitle sets the title of the frame.
-func WithTitle(title string) Option { return func(m *Model) { m.title = title } }
-
 // New returns a palette of items in 60×16 cells. Its input has the focus.
 func New(items []Item, opts ...Option) Model {
-	m := Model{title: "Commands", input: textinput.New(), styles: DefaultStyles(), width: 60, height: 16}
+	m := Model{input: textinput.New(), styles: DefaultStyles(), width: 60, height: 16}
 	m.input.Prompt = ""
 	m.input.CharLimit = 200
 	m.input.KeyMap.Paste.SetEnabled(false)      // it would read the clipboard of this machine; terminals paste by themselves
@@ -246,7 +242,7 @@ func (m Model) View() string {
 		rows = append(rows, m.styles.Count.Render(celltext.Fit(fmt.Sprintf("%d of %d", len(m.shown), len(m.items)), inner)))
 	}
 	f := frame.Frame{Border: m.styles.Border, Title: m.styles.Title, ASCII: m.ascii}
-	return f.Draw(m.title, rows, m.width)
+	return f.Draw("Commands", rows, m.width)
 }
 
 // blank is a view in which there is no room for anything.

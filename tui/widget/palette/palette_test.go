@@ -149,7 +149,7 @@ func TestNewItemsKeepTheSelection(t *testing.T) {
 func TestViewIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ascii := rapid.Bool().Draw(t, "ascii")
-		m := palette.New(items(), palette.WithASCII(ascii), palette.WithTitle(rapid.String().Draw(t, "title")))
+		m := palette.New(items(), palette.WithASCII(ascii))
 		width, height := rapid.IntRange(0, 100).Draw(t, "width"), rapid.IntRange(0, 30).Draw(t, "height")
 		m.SetSize(width, height)
 		m.SetQuery(rapid.SampledFrom([]string{"", "l", "go", "図", "e", "\u0301", strings.Repeat("long ", 50), "👩‍👧"}).Draw(t, "query"))

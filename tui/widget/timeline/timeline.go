@@ -127,9 +127,6 @@ func New(opts ...Option) Model {
 // SetSize sets the size in cells. With one row the timeline is compact.
 func (m *Model) SetSize(width, height int) { m.width, m.height = max(width, 0), max(height, 0) }
 
-// SetStyles changes the styles, as when the theme changes.
-func (m *Model) SetStyles(s Styles) { m.styles = s }
-
 // SetStages sets what is shown. The timeline keeps the slice.
 func (m *Model) SetStages(stages []Stage) { m.stages = stages }
 
