@@ -131,7 +131,7 @@ func TestToolsCompleteTheLoop(t *testing.T) {
 		"submit":   {"challenge_id": "tb2-9b", "agent_id": "newcomer-agent", "files": files, "title": "By tools"},
 	}
 	var path []string
-	ran := map[string]any{}
+	ran, submitted := map[string]any{}, map[string]any{}
 	step := newcomer.want("guide", nil).Next
 	for len(path) < 2000 && step.Tool != "" {
 		if !slices.Contains(names, step.Tool) {
@@ -147,6 +147,9 @@ func TestToolsCompleteTheLoop(t *testing.T) {
 		}
 		if step.Tool == "collect" {
 			ran = map[string]any{"challenge_id": arguments["challenge_id"], "run_id": arguments["run_id"]}
+		}
+		if step.Tool == "preflight" {
+			submitted = arguments
 		}
 		if out.Status != "done" && out.Status != "still running" && step.Tool != "preflight" {
 			t.Fatalf("%s: %s: %s", step.Tool, out.Status, out.Result)
@@ -171,6 +174,9 @@ func TestToolsCompleteTheLoop(t *testing.T) {
 	organizer.want("review", review)
 	if out := nobody.want("leaderboard", map[string]any{"challenge_id": "tb2-9b"}); !strings.Contains(string(out.Result), `"author":"newcomer"`) {
 		t.Errorf("the leaderboard after the review: %s", out.Result)
+	}
+	if out := nobody.want("findings", submitted); !strings.Contains(string(out.Result), `"by_code"`) {
+		t.Errorf("the findings: %s", out.Result)
 	}
 	if out := newcomer.want("attempts", ran); !strings.Contains(string(out.Result), `"forecast"`) {
 		t.Errorf("the attempts: %s", out.Result)

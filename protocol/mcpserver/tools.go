@@ -211,6 +211,12 @@ func (t *tools) registerLoop(s *mcp.Server) {
 			return Next{"preflight", map[string]any{"challenge_id": in.ChallengeID, "environment_id": e.ID}, "See whether a run may start."}
 		})
 	})
+	add(s, t, readOnly("findings", "What the static gates found in a registered collection, and the verdict of the dynamic ones."), func(ctx context.Context, c *client.Client, in environmentInput) (Output, error) {
+		a, err := c.GetGates(ctx, in.ChallengeID, in.EnvironmentID)
+		return done(a, err, func(api.Gates) Next {
+			return Next{"preflight", map[string]any{"challenge_id": in.ChallengeID, "environment_id": in.EnvironmentID}, "See whether a run may start."}
+		})
+	})
 	add(s, t, readOnly("preflight", "Every check that a launch would make. Reserves nothing."), func(ctx context.Context, c *client.Client, in environmentInput) (Output, error) {
 		a, err := c.Preflight(ctx, in.ChallengeID, in.EnvironmentID)
 		out, err := done(a, err, func(p api.Preflight) Next {
