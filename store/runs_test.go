@@ -189,6 +189,7 @@ func TestALateJobCounts(t *testing.T) {
 	if e := must(s.Examine(ctx))(t); e.Ledger != e.Recount || len(e.BadBills) != 1 || len(e.OpenBills) != 0 {
 		t.Errorf("examined: %+v", e)
 	}
+	agreed(t, s)
 	clock.Advance(time.Hour)
 	nothing(t, s, func() {
 		if err := late(); err != nil {
