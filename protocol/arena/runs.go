@@ -357,24 +357,40 @@ const canceledUnstarted = "Canceled before a job was started; nothing was spent.
 // cancelUnstarted cancels a run whose job was never confirmed: proved absent,
 // its reservation is released; found, the job is adopted and stopped.
 func (s *Service) cancelUnstarted(ctx context.Context, by protocol.Actor, run protocol.Run) (protocol.Run, error) {
-	v, err, _ := s.launches.Do(run.ID, func() (any, error) {
-		provider := s.Providers[run.Provider]
-		away := protocol.ErrProviderAway.Detailf("The compute provider cannot be reached right now. The cancel is on record and is passed on as soon as it can be.")
-		if provider == nil {
-			return run, away
-		}
-		adopted, found, err := s.adopt(ctx, by, run, provider)
-		if err != nil {
-			return run, away.Because(err)
-		}
-		if found {
-			return adopted, nil
-		}
-		return s.Store.LaunchRefused(ctx, by, run.ID, canceledUnstarted, protocol.FaultCanceled)
-	})
+	var out protocol.Run
+	var err error
+	mine := false
+	// A launch that is under way answers for itself: what it left open is still to
+	// be canceled.
+	for !mine && out.JobID == "" && !out.State.Ended() {
+		var v any
+		v, err, _ = s.launches.Do(run.ID, func() (any, error) {
+			mine = true
+			run, err := s.Store.Run(ctx, run.ID) // it may have ended meanwhile
+			if err != nil || run.JobID != "" || run.State.Ended() {
+				return run, err
+			}
+			provider := s.Providers[run.Provider]
+			away := protocol.ErrProviderAway.Detailf("The compute provider cannot be reached right now. The cancel is on record and is passed on as soon as it can be.")
+			if provider == nil {
+				return run, away
+			}
+			adopted, found, err := s.adopt(ctx, by, run, provider)
+			if err != nil {
+				return run, away.Because(err)
+			}
+			if found {
+				return adopted, nil
+			}
+			return s.Store.LaunchRefused(ctx, by, run.ID, canceledUnstarted, protocol.FaultCanceled)
+		})
+		out, _ = v.(protocol.Run)
+	}
+	if !mine {
+		err = nil
+	}
 	s.events.wake()
-	out, _ := v.(protocol.Run)
-	if err == nil && out.JobID != "" {
+	if err == nil && out.JobID != "" && !out.State.Ended() {
 		out = s.stopJob(ctx, out)
 	}
 	return out, err
