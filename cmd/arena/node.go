@@ -332,10 +332,12 @@ func noCoreFiles(log *slog.Logger) {
 // database is checkpointed.
 func (n *node) run(ctx context.Context) error {
 	noCoreFiles(n.log)
+	var unused silent
 	web := &http.Server{
 		Handler: n.handler(), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug), ConnState: unused.note,
 	}
+	web.RegisterOnShutdown(unused.close)
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWatching()
 	relayed := make(chan struct{})
