@@ -250,7 +250,7 @@ func (r *reading) add(e treeEntry) error {
 	default:
 		return r.broken(fmt.Sprintf("its listing has an entry of the unknown kind %.40q", e.Type))
 	}
-	if e.Path == "" || !commitID.MatchString(e.OID) || e.LFS != nil && !contentID.MatchString(k.SHA256) || f.Size < 0 || strings.ContainsRune(e.Path, '\uFFFD') {
+	if e.Path == "" || !commitID.MatchString(e.OID) || e.LFS != nil && !contentID.MatchString(k.SHA256) || min(e.Size, f.Size) < 0 || strings.ContainsRune(e.Path, '\uFFFD') {
 		return r.broken(fmt.Sprintf("its listing has an entry that cannot be read (%.80s)", r.name(e.Path)))
 	}
 	if len(r.entries) >= r.limits.Files {

@@ -211,6 +211,9 @@ func failures() []failure {
 		{name: "content of a size below zero", setup: fail(tree, 0, hubtest.Changed(func(b string) string {
 			return regexp.MustCompile(`("pointerSize":\d+,"size":)`).ReplaceAllString(b, "$1-")
 		})), want: protocol.ErrSourceRefused, say: "cannot be read"},
+		{name: "a size below zero beside content", setup: fail(tree, 0, hubtest.Changed(func(b string) string {
+			return regexp.MustCompile(`("lfs":\{[^}]*\},[^}]*"size":)`).ReplaceAllString(b, "$1-")
+		})), want: protocol.ErrSourceRefused, say: "cannot be read"},
 		{name: "a size below zero", setup: fail(tree, 0, hubtest.Changed(func(b string) string { return strings.ReplaceAll(b, `"size":`, `"size":-`) })), want: protocol.ErrSourceRefused, say: "cannot be read"},
 		{name: "deep nesting", setup: fail(tree, 0, hubtest.Text("application/json", strings.Repeat("[", 100_000))), want: away, say: "cannot be read"},
 		{name: "a listing that stalls", setup: fail(tree, 0, hubtest.Stall(20)), timeout: 50 * time.Millisecond, want: away, say: "took longer than 50ms"},
