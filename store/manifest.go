@@ -47,8 +47,8 @@ func (c Copy) manifest(at time.Time) Manifest {
 	}
 }
 
-// writeManifest writes the manifest of a copy and makes it durable. One that a
-// backup left behind which never got its name is replaced.
+// writeManifest writes the manifest of a copy that has its name, and makes both
+// durable. One that is left of a backup which is gone is replaced.
 func writeManifest(file string, m Manifest) error {
 	raw, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
